@@ -1,6 +1,6 @@
 """The log of both programs and of their libraries, as text or JSON, with known secrets masked.
 
-Free of libraries: the receiver stays small.
+Free of libraries, as the receiver has to stay small.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class MaskSecrets:
 
 
 class _Form(logging.Formatter):
-    """The form of each line of the process, as `configure_logging` has it."""
+    """The form of each line of the process. `configure_logging` sets level, form and mask."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class _Form(logging.Formatter):
         return self.line(record.levelname.lower(), record.name, record.getMessage(), error)
 
     def line(self, level: str, logger: str, event: str, values: Mapping[str, object]) -> str:
-        # Before quotes and backslashes are escaped, which would hide a secret that has any.
+        # Masked before quotes and backslashes are escaped: an escaped secret would not be recognised.
         told = {name: self.mask(value) for name, value in values.items() if name != "exc_info"}
         event, moment = self.mask(event), utc_now().isoformat().replace("+00:00", "Z")
         if error := values.get("exc_info"):
@@ -150,7 +150,7 @@ class Log:
     def bounded(self, event: str, kind: str, **values: object) -> None:
         """A warning that strangers can repeat: at most LINES_A_MINUTE of a kind, so older lines stay in the log.
 
-        A line on the number of left out lines follows within a minute.
+        Within a minute a line says how many lines were left out.
         """
         minute = int(self._monotonic() // 60)
         last, lines = self._lines.get(kind, (minute, 0))

@@ -23,7 +23,7 @@ async def run_status(url: str, *, as_json: bool) -> str:
 
 
 def as_data(found: Status, in_journal: int) -> dict[str, Any]:
-    """Moments are ISO 8601; deliveries and posts are of the last 24 hours. `in_journal`: unread there."""
+    """Moments are ISO 8601; deliveries and posts are of the last 24 hours. `in_journal`: unread letters."""
     return {
         "version": found.version,
         "schema": found.schema,

@@ -310,12 +310,12 @@ def _blank(model: type[SQLModel]) -> tuple[Callable[[], Any], dict[str, object]]
 
 
 def insert_once(session: Session, model: type[SQLModel], *returning: str) -> Executable:
-    """A row that exists stays. Returns columns of new rows: a driver's row count of an INSERT is unreliable."""
+    """Leaves a row that exists. `returning`: of a new row. A driver's row count of an INSERT is unreliable."""
     return _insert_once(dialect_of(session), model, returning)
 
 
 def upsert(session: Session, model: type[SQLModel]) -> Executable:
-    """A row that exists is overwritten whole."""
+    """Overwrites the whole of a row that exists."""
     return _upsert(dialect_of(session), model)
 
 

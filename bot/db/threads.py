@@ -36,7 +36,7 @@ Commit = Callable[[Sequence[WorkUnit]], None]
 
 
 class Threads:
-    """For a process of its own. The simulation runs units without threads."""
+    """Runs units on threads of the process. The simulation overrides the methods, and has no threads."""
 
     def __init__(self) -> None:
         self._waiting: deque[WorkUnit] = deque()

@@ -36,14 +36,14 @@ BYTES_AT_ONCE = 1024 * 1024
 """Of bodies: a parsed body takes several times as much memory."""
 
 MENDS_MAX = 10
-"""Mends by a process: a disk that goes on damaging the file would fill up with copies."""
+"""Mends of a process: a disk that goes on damaging the file would fill up with copies."""
 
 _FIELDS = "number, sha256, reference, received_at, body"
 
 _INSERT = "INSERT INTO journal (sha256, reference, received_at, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
 _PROOF = ("", "", 2**62, b"")
-"""A letter on the last pages, which the next letter needs too."""
+"""A letter on the file's last pages: the next letter needs the same pages."""
 
 JOURNAL_GONE = "the file of the journal was removed or replaced: put the file back, or restart the bot"
 
@@ -159,7 +159,10 @@ class Journal:
         return int(self._done(lambda run: run(forgotten, *which).rowcount, writes=True))
 
     def prove(self) -> None:
-        """Raise StorageUnavailable unless a letter could be stored now. Stores and drops one every JOURNAL_PROOF_S."""
+        """Raise StorageUnavailable unless a letter could be stored now.
+
+        Stores and drops a letter every JOURNAL_PROOF_S.
+        """
         now_s = self._monotonic()
         fresh = self._proved_s is not None and now_s - self._proved_s < JOURNAL_PROOF_S
 
@@ -190,7 +193,7 @@ class Journal:
             if is_ours:
                 _mend(run, reader.execute)
             done = work(run)
-        # A mend without room on the disk is made again.
+        # Counted once stored: a mend that found no room on the disk is tried again.
         self._mends += is_ours
         return done
 

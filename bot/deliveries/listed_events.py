@@ -164,7 +164,7 @@ def _subjects(parts: list[Part], shared: Callable[[], Race], *, in_groups: bool 
 def _others_lost(found: FoundEvent) -> list[FoundEvent]:
     """The other races in a list of lost races beside a named lost race, with the same place, day and reason.
 
-    In any other list the races that are lost by their own words.
+    Of any other list, the races that are lost by their own words.
     """
     if found.named.kind is not EventKind.RACE_ABANDONED or not found.names_subject:
         return []
@@ -189,9 +189,9 @@ def _of_lost_races(part: Part) -> Part:
 
 
 def _is_id_of_list(found: FoundEvent) -> bool:
-    """True for a race's id alone, or with the place, beside races: {"race_id": "rc_1", "results": [{…}, {…}]}.
+    """True for the id of a race of a list: {"race_id": "rc_1", "results": [{…}, {…}]}.
 
-    Beside a place the list has to have the race.
+    The id stands alone, or with a place or day. Beside a place or day, the list has to name the id.
     """
     if found.named.subject is not Subject.RACE or found.race_id is None:
         return False

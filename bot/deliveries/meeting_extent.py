@@ -73,7 +73,7 @@ def tells_loss(fields: Sequence[Fields], races: Sequence[Race]) -> bool:
 def marked_as_run(fields: Sequence[Fields], races: tuple[Race, ...], meeting: Race) -> tuple[Race, ...]:
     """The races, and the races in a list of races that were run. `abandoned` is False for each race that was run.
 
-    A race with a winning time was run, and so were the first races, of which the payload says so.
+    A race with a winning time was run, and so were as many of the first races as the payload reports as run.
     """
     run = (one for part in fields for one in race_entries(part, "lists.run_races"))
     races += tuple(within(read_race(one), meeting).model_copy(update={"abandoned": False}) for one in run)
@@ -92,7 +92,7 @@ def extent_of(fields: Sequence[Fields]) -> str | None:
 
 
 def first_lost(fields: Sequence[Fields], races: Sequence[Race] = ()) -> int | None:
-    """The number of the first lost race, where races come before."""
+    """The number of the first lost race. None if no race comes before, or the number is not known."""
     lost, in_all = last_lost(fields), first_of(fields, "state.races_in_all", read_card_number) or len(races)
     before = _number_run(fields) or next(filter(None, (part.run for part in _before_loss(fields))), None)
     first = (before + 1 if before else None) or first_of(fields, "state.first_lost", read_card_number)
@@ -166,7 +166,7 @@ def _in_words(fields: Sequence[Fields]) -> Iterator[LostPart]:
 
 
 def session_names(fields: Sequence[Fields]) -> list[str]:
-    """Of the lost sessions, where other sessions go ahead: "Evening session"."""
+    """The lost sessions, while other sessions go ahead: "Evening session"."""
     scopes = [*_scopes(fields)]
     if any(map(is_yes, values_of(fields, "state.whole"))) or any(extent_in(one).of_all for one in scopes):
         return []

@@ -206,7 +206,7 @@ def _event(found: FoundEvent, number: int | None, race: Race, races: tuple[Race,
 
 
 def _reason(found: FoundEvent, race: Race) -> str | None:
-    """The reason, after a status that says no loss: "Reinstated".
+    """The reason, after a status that says no loss ("Reinstated"), the lost sessions, and a new course, day and time.
 
     For an abandonment that names no race, the reason says from which race on. For an abandonment without a place, the
     reason has the course's code, and the first text about a loss, because the text may name the course.

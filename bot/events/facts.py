@@ -192,7 +192,7 @@ class _Between:
 
     @property
     def _today(self) -> set[str]:
-        """The date in the region, of which there may be two; without known zones the date in UTC."""
+        """The dates at the region's courses, one or two; the date in UTC if the region's zones are not known."""
         return days_in(self.new.race.region, self.received_at) or {f"{self.received_at:%Y-%m-%d}"}
 
     def _is_soon(self, *races: Race) -> bool:

@@ -195,7 +195,8 @@ def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
 def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
     """The races of an abandoned meeting by the race book, without races before the loss that may be to come.
 
-    `abandoned` is False for races that were run. Which are the "last two" is not known: the book may lack races.
+    `abandoned` is False for races that were run. Empty for "Last two races abandoned", unless the book has two races
+    alone: the book may lack races.
     """
     if meeting.last_lost and (meeting.says_partly_run or len(races) != meeting.last_lost):
         return ()

@@ -43,7 +43,7 @@ class RaceOutcome(StrEnum):
     VOID = "void"
     """The result says that the race was declared void."""
     MAY_BE_LOST = "may be lost"
-    """An abandoned meeting of the course and day has no known race: its meeting or races may have other ids there."""
+    """An abandoned meeting of the course and day may mean this race under another id of the meeting or of the race."""
     OPEN = "open"
 
 
@@ -59,8 +59,10 @@ REPORTED_LOST = frozenset({RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.
 LONGEST_STATUS = 200
 
 NOT_ABANDONED, NO_LONGER_ABANDONED = "also marked as not abandoned", "Not abandoned"
-"""The status of an abandonment with a false flag, or its end. In a first version the flag may be a default, later it is
-news."""
+"""The end of an abandonment's status beside "abandoned": false; and the status where such a flag takes the loss back.
+
+In a first version the flag may be a default. In a later version the flag is news.
+"""
 
 _DOTTED = {ord("\u0130"): "i", ord("\u0131"): "i"}
 """Turkish spells "I" with a dot, and "i" without."""

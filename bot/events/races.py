@@ -309,7 +309,7 @@ class Race(Value):
 
     @property
     def soonest(self) -> tuple[datetime, int]:
-        """The order of a day's races to come: by the moment, then those without a moment by the time of day."""
+        """The order of a day's races to come: by the moment; then races without a moment, by the time of day."""
         return self.off.off_at or datetime.max.replace(tzinfo=UTC), self.off.minute_of_day or 0
 
     @property

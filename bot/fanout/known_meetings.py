@@ -74,10 +74,10 @@ class KnownMeetings:
         return list(events.values())
 
     def as_known(self, event: RacingEvent, fill_in: FillIn) -> RacingEvent:
-        """The event under the key of the race's known events: a race may come once with an id, and once without.
+        """The event under the key of known events of the race or meeting, which may come with an id and without.
 
-        An event without an id gets the race's id. Events with two ids are never joined. An abandoned meeting takes the
-        key of the only abandoned meeting there; a loss told before without a region, or with one, stays another event.
+        A race without an id gets the id. Events with two ids are never joined. An abandoned meeting takes the key of
+        the only abandoned meeting of course, day and region. A loss told without a region stays another event.
         """
         if self.versions_of(event.key):
             return event

@@ -250,7 +250,7 @@ def _of_class(error: Exception, names: Mapping[Any, str]) -> str:
 class ReceiverNews:
     """The receiver's lines to the bot: counts for `/metrics`, and news for admins.
 
-    `wake` lets the journal be read.
+    `wake` makes intake read the journal.
     """
 
     metrics: Metrics

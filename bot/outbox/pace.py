@@ -24,7 +24,7 @@ EVERY_CALL: Final = "*"
 
 
 def hold_call(session: Session, call: Call | Literal["*"], until: datetime, reason: str) -> None:
-    """Another answer may have asked for longer."""
+    """A longer hold stays: another answer may have asked for longer."""
     put_where(session, MethodHold, col(MethodHold.until) <= until, method=call, until=until, reason=reason)
 
 

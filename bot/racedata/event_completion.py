@@ -245,7 +245,7 @@ class KnownElsewhere:
     def _region_of(self, race: Race) -> str | None:
         """The race's region, else the only region of its course, or of the country of a course outside the list.
 
-        A said region, "Victoria", is replaced only where the said country has the region of the listed course.
+        A region outside the list, "Victoria", is replaced only where country and listed course have one region.
         """
         if race.region or race.course == Course():
             return race.region

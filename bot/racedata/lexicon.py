@@ -104,7 +104,7 @@ class Lexicon:
     def spelled(self, course: Course, region: str | None = None) -> Course:
         """The course under its name in the list, as people may type the name: feeds say "YORK (GB)", "Saint Cloud".
 
-        Another spelling than in letter case has to be of the region. A country in the name becomes the course's.
+        Of the region alone, unless the names differ only in letter case. A country in the name becomes the course's.
         """
         if not course.name or course.name in self._names:
             return course
@@ -125,7 +125,7 @@ class Lexicon:
     def region_of_course(self, course: Course) -> str | None:
         """The region of a listed course, by id, else by name and country; else the region of the country.
 
-        None if several regions may be meant: the list has the name in other countries alone, say.
+        None if the region is not certain: the list may have the name in other countries alone.
         """
         if (of_id := self._called.get(course.course_id or "")) or not (self.courses and course.as_typed):
             return _only({one.region for one in of_id or ()})

@@ -204,7 +204,7 @@ class Sources:
         )
 
     def _day_beside(self, off: Any) -> str | None:
-        """The day of a text with day and time. In America 01:30 UTC is on the day before, and midnight a day alone."""
+        """The region's day of a text with day and time: in America 01:30 UTC is the day before. Midnight is no time."""
         return (read_clock_of_date(off) and self._day_of(read_instant(off))) or read_dated_clock(off)
 
     def _day_of(self, moment: datetime | None) -> str | None:

@@ -170,7 +170,7 @@ def read_until(text: str, now: datetime) -> datetime:
         begins += timedelta(days=1)
     if clock and _HALF_UNSAID.fullmatch(times[0].typed) and not (day and clock.hour >= _MORNING_H):
         _check_half(times[0].typed, clock, day, now)
-    # In the hour that a change of the clock repeats, the second is meant during the second.
+    # At the end of summer time an hour comes twice: during the second, people mean the second.
     at = (clock or time()).replace(fold=now.fold)
     until = datetime.combine(begins, at, now.tzinfo)
     if until <= now and (not day or days[0].typed.lower() in _WEEKLY):

@@ -136,7 +136,7 @@ def _ended(filters: Sequence[ChannelFilter], wanted: LineRequest) -> dict[Channe
     named = _named(wanted)
     if not named:
         return dict.fromkeys(chosen)
-    # "GB results flat" where just that is received: each part alone is the end of the subscription.
+    # "GB results flat" is the whole subscription: without any of the three, nothing is left.
     whole = [one for one in chosen if all(without(one, {field: named[field]}) is None for field in named)]
     parts = _parts(wanted)
     if whole and len(named) > 1 and not parts:

@@ -279,7 +279,7 @@ def _refused(wanted: LineRequest) -> Refusal | None:
         return Refusal(value_wanted(nameless), wanted.but(unknown=()).with_each([nameless]))
     if not wanted.all_topics:
         return Refusal("Nothing would be left. Name what this channel is to receive.")
-    # Of "results daily" each result would come at once.
+    # A subscription by "results daily" would bring each result at once.
     if (kinds := wanted.digests(wanted.all_topics)) and HOUR_FIELDS.isdisjoint(wanted.taken):
         told = f'One message a day needs an hour: "{wanted.each_day}" has none.'
         return Refusal(told, wanted.with_each(kinds))

@@ -136,7 +136,7 @@ def lost_times(lost: Sequence[Race], event: RacingEvent, *, label: str = _LOST) 
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """`text` begins with "ABANDONED: ", unless the loss was taken back."""
+    """`text` begins with "ABANDONED: ", "POSTPONED: " or "VOID: ", unless the loss is taken back or contradicted."""
     others = None if event.is_taken_back else _others(context)
     said = [correction(context, event.race)]
     return _lost_race(event, context, names.reason(event), said, status=_own_status(event), others=others)

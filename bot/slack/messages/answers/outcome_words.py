@@ -117,7 +117,7 @@ class RaceView:
 def marked_lost(
     outcomes: Outcomes, lost: Sequence[RacingEvent], each: Sequence[tuple[Race, RaceOutcome]]
 ) -> str | None:
-    """`lost`: the abandonments at a course. `each`: of the races of one meeting. None without any abandonment."""
+    """`lost`: the abandonments at a course. `each`: the races of one meeting. None without any abandonment."""
     if not lost:
         return None
     if any(outcome is RaceOutcome.MAY_BE_LOST for _, outcome in each):
