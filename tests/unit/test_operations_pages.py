@@ -211,7 +211,7 @@ def test_queries_are_what_prometheus_takes(tmp_path):
     run_promtool("check", "rules", path)
 
 
-# What the code counts has a series. Words are Literals, which mypy compares; that a running bot counts each metric:
+# Each counted value has a series. mypy compares the words, which are Literals. A running bot counts each metric:
 # tests/integration/operations/test_alerts.py
 
 

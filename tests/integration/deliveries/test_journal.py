@@ -202,7 +202,7 @@ async def test_letters_are_stored_anew_once_by_two_processes_and_after_a_wait_in
     assert sum(name.startswith("journal_damaged") for name in names) == 1
 
 
-async def test_journal_is_mended_at_each_damage_and_unready_once_its_disk_is_surely_at_fault(journal):
+async def test_journal_is_mended_at_each_damage_until_its_disk_is_surely_at_fault(journal):
     for mends in range(MENDS_MAX + 1):
         journal.append([letter(number) for number in range(48)])
         journal.close()

@@ -76,7 +76,7 @@ CASES = {
     "token dead": Case({0: "post", 60: "post"}, [DEAD]),
     "blocks refused": Case({0: "post post post"}, [NO_BLOCKS] * 2, in_words=True),
     "unknown": Case({0: "post", 1: "post"}, [UNKNOWN]),
-    # Notices to admins are posts too, and of a closing the notice to whoever subscribed. Further words and codes:
+    # Notices to admins are posts too, and so is a subscriber's notice of a closed channel. Further words and codes:
     # tests/unit/outbox/test_claim_sender.py
     "unknown six times": Case(
         dict.fromkeys([0, 1, 3, 8, 18], "post") | {48: "post post"},

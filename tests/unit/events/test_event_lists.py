@@ -226,7 +226,7 @@ def _in_text(payload):
     return json.dumps({"Message": json.dumps(payload)})
 
 
-# What is too large for a row of the file, a list of payloads, or text within text.
+# Payloads too large for a row of the file, lists of payloads, and text within text.
 OTHERS = [
     ([{"event": "result.received", **AT, "horse": row["name"], **row, "name": None} for row in ROWS], PLACED),
     ({"Type": "Notification", "Message": json.dumps(york(runners=ROWS))}, PLACED),
