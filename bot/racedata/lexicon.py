@@ -109,15 +109,21 @@ class Lexicon:
         if not course.name or course.name in self._names:
             return course
         plain, suffix = name_and_country(course.name)
-        # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
-        if suffix and (meant := self.region_meant(suffix)) and region in {None, meant}:
+        name, meant = self.course_in_any_case(course.name), self.region_meant(suffix or "")
+        if name is None and meant and region in {None, meant}:
+            name = self.course_in_any_case(plain)
+            # "Newcastle (AUS)" is not Newcastle, though the list may lack Australia.
+            if region is None and name and meant not in self._regions_of(name):
+                return course
             course = course.model_copy(update={"name": plain, "country": course.country or suffix})
         region = region or self.region_meant(course.country or "")
-        name = self.course_in_any_case(course.name or "")
         if name is None or name == course.name:
             return course
-        is_there = region in {None, *(one.region for one in self._called[name.casefold()])}
+        is_there = region in {None, *self._regions_of(name)}
         return course.model_copy(update={"name": name}) if is_there or folded(name) == folded(plain) else course
+
+    def _regions_of(self, name: str) -> set[str]:
+        return {one.region for one in self._called[name.casefold()]}
 
     def lists_course(self, course: Course) -> bool:
         return course.course_id in self._ids or course.name in self._names

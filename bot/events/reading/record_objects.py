@@ -91,8 +91,10 @@ _LISTED_ALONE = frozenset(NAMES_OF["state.objects"])
 _NOT_THE_RACE = re.compile(
     "market|betting|odds|poll|tote|simul|virtual|fantasy|projected|probab|tips|verdict|predict|forecast|antepost|inrunning|stats|statistic|standings|histor|sectional"
     "|exchange|bookmaker|^pool|dividend|payout|wager|exotic|comments|replay|video|^(?:recent|past)?form$|^recent|^past(?!thepost)|^previous|^(?:stewards)?(?:inquir|enquir|objection|protest)"
+    "|sponsors?$|^customer|organi[sz]er|broadcast"
 )
-"""In the name of an object about bets, opinions, figures or an inquiry: its order is no result, its time no off."""
+"""In the name of an object about bets, opinions, figures, an inquiry or a firm: its order is no result, its time no
+off, its country not the race's."""
 
 _ANOTHER_RACE = re.compile(
     "(?:race[0-9]|new(?:race|meeting|fixture|card)|next|prev|last|first|related|original|replace|rearrang|reschedul|restag|alternative|earlier|later|supersed|before|old|follow|subsequent|upcoming)"

@@ -45,6 +45,10 @@ def test_race_reads_the_same_from_every_shape_with_every_field_as_published(reco
         ({"course": "cr_8f2"}, None, Course(course_id="cr_8f2")),
         ({"track": "Turf", "course": "Ascot"}, None, "Ascot"),
         ({"track": "Ascot"}, None, "Ascot"),
+        *(
+            ({"course": "York", beside: {"country": "FR"}}, None, Course(name="York"))
+            for beside in ("sponsor", "customer", "organiser", "broadcaster")
+        ),
     ],
 )
 def test_region_is_a_code_alone_and_a_course_no_country_and_no_surface(record, region, course):

@@ -107,6 +107,12 @@ def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(type
     kempton = Lexicon(("AUS", "GB"), (KnownCourse(course_id="cr_1", name="Kempton (AW)", region="GB"),))
     countries = {country: kempton.spelled(Course(name="Kempton", country=country)).name for country in (None, "Oz")}
     assert countries == {None: "Kempton (AW)", "Oz": "Kempton"}
+    names = (("Ascot", "GB"), ("Ascot (AUS)", "AUS"), ("Newcastle", "GB"))
+    both = Lexicon(("AUS", "GB"), [KnownCourse(course_id=f"cr_{name}", name=name, region=at) for name, at in names])
+    said = "ASCOT (AUS)", "NEWCASTLE (GB)", "Newcastle (AUS)", "Newtown (AUS)"
+    spelled = ["Ascot (AUS)", "Newcastle", "Newcastle (AUS)", "Newtown"]
+    assert [both.spelled(Course(name=name)).name for name in said] == spelled
+    assert both.spelled(Course(name="ASCOT (AUS)"), "AUS").name == "Ascot (AUS)"
 
 
 # Near misses of typed words, and the refusals that name them
