@@ -122,7 +122,7 @@ class Lexicon:
         is_there = region in {None, *self._regions_of(name)}
         return course.model_copy(update={"name": name}) if is_there or folded(name) == folded(plain) else course
 
-    def _regions_of(self, name: str) -> set[str]:
+    def _regions_of(self, name: str) -> set[str | None]:
         return {one.region for one in self._called[name.casefold()]}
 
     def lists_course(self, course: Course) -> bool:
