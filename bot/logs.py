@@ -66,7 +66,7 @@ _stderr = _Stderr()
 
 
 class MaskSecrets:
-    """Replaces known secrets, also in the spelling of an address.
+    """Replaces known secrets, also in the spelling of an address, and escaped as in JSON or in the repr of an error.
 
     In a log line the mask is the last line of defence. Refusals of Slack and of the data service are masked when read.
     """
@@ -74,7 +74,8 @@ class MaskSecrets:
     def __init__(self, secrets: Iterable[str]) -> None:
         # A short "secret" would blank out half the log.
         known = {secret for secret in secrets if len(secret) >= 6}
-        self._secrets = sorted(known.union(map(quote_plus, known), map(quote, known)), key=len, reverse=True)
+        escaped = {spelled(one)[1:-1] for one in known for spelled in (repr, _IN_JSON.encode)}
+        self._secrets = sorted(known.union(map(quote_plus, known), map(quote, known), escaped), key=len, reverse=True)
 
     def masked(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -127,9 +127,14 @@ def test_what_strangers_choose_forges_no_line(path, log_to):
 @pytest.mark.parametrize("secret", ["back\\slash", 'quo"ted', "tab\tted", "plain-secret"])
 def test_log_masks_a_secret_that_json_would_escape(secret, log_to):
     written = log_to(secrets=[secret])
-    get_logger("bot.test").warning("stored_secrets_not_read", reason=f"of {secret}", status=503)
-    (line,) = lines(written)
+    values = {"status": 503, "cause": ValueError(secret), "causes": [ValueError(secret)], "body": json.dumps([secret])}
+    get_logger("bot.test").warning("stored_secrets_not_read", reason=f"of {secret}", **values)
+    logging.getLogger("some.library").error("%r", ValueError(secret))
+    line, library = lines(written)
     assert (line["reason"], line["status"]) == ("of ********", 503)
+    assert [line["cause"], line["causes"], line["body"]] == [MASK, [MASK], f'["{MASK}"]']
+    assert MASK in library["event"]
+    assert repr(secret)[1:-1] not in library["event"]
 
 
 def test_flood_of_refusals_leaves_sixty_lines_a_minute_of_a_kind_and_a_count(log_to):
