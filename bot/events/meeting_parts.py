@@ -192,7 +192,7 @@ def _is_known_in_utc_alone(race: Race, meeting: RacingEvent) -> bool:
     return meeting.lost_from is not None and race.off.off_at is not None and race.off.local_minute is None
 
 
-def first_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
+def lost_or_run(races: Sequence[Race], meeting: RacingEvent) -> tuple[Race, ...]:
     """The races of an abandoned meeting by the race book, without races before the loss that may be to come.
 
     `abandoned` is False for races that were run. Empty for "Last two races abandoned", unless the book has two races

@@ -20,7 +20,7 @@ from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import DayAndCourse, places_of
-from bot.events.meeting_parts import first_run
+from bot.events.meeting_parts import lost_or_run
 from bot.events.merge import (
     completed_race,
     completed_runners,
@@ -198,7 +198,7 @@ class KnownElsewhere:
             races = tuple(self._filled_race(named, event, near) for named in event.races)
         else:
             known = _listed([*of_meeting, *earlier_races], event.kind)
-            races = first_run(known, event)
+            races = lost_or_run(known, event)
             if event.last_lost and len(known) > event.last_lost:
                 event = event.model_copy(update={"races_run": event.races_run or 0})
         race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))

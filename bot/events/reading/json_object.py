@@ -80,7 +80,7 @@ def _parsed(said: str) -> Any:
 
 
 def _with_losses(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of fields of one name the last counts; of the names of an event a meeting's loss before a race's."""
+    """Of fields with one name the last counts. Of two kinds of abandonment, the meeting's counts."""
     read = dict(fields)
     if len(read) < len(fields):
         read.update(one for kind in ABANDONMENTS for one in fields if kind_of(one[1]) is kind)

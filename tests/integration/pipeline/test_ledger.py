@@ -118,7 +118,7 @@ NAMED |= {"Ascot 14:30 GB": "rc_3", "AUS Ascot 14:30": "rc_4"}
 async def test_race_is_found_by_course_and_time_and_a_course_of_two_regions_by_its_region(pipeline):
     await write(pipeline, lexicon.REGIONS.put, ["AUS", "GB"], pipeline.clock())
     await tell(pipeline, *YORK_TWICE, result("rc_3"), result("rc_4", region="AUS"))
-    # A weekday is the last one, and the coming one where only then there is something.
+    # A weekday means the last such day, or the coming day if only the coming day has an event.
     days = [date.fromisoformat(DAY) + timedelta(days=ahead) for ahead in (-5, 2, 3)]
     await tell(pipeline, *(abandonment(f"rc_{one:%a}", course="Ayr", date=f"{one}") for one in days))
     said = NAMED | NAMES_NONE | {f"Ayr 14:30 {days[at]:{form}}": f"rc_{days[at]:%a}" for at, form in BY_DAY}
