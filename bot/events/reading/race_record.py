@@ -27,7 +27,7 @@ from bot.events.race_state import (
     state_in,
 )
 from bot.events.races import PROVISIONAL, Course, OffTime, Race
-from bot.events.reading.fields import NAMES_OF, Fields, fields_of, first_of, values_of
+from bot.events.reading.fields import LONGEST_NAME, NAMES_OF, Fields, fields_of, first_of, fold, values_of
 from bot.events.reading.json_values import LONGEST_READ, MOST_NOTES, flag, flag_in, is_no, is_yes, string, text
 from bot.events.reading.off_times import read_clock, read_clock_of_date, read_date, read_plain_date
 from bot.events.reading.record_objects import (
@@ -152,10 +152,10 @@ _PROVISIONAL = frozenset(
 )
 """Whole values that mean "provisional" under any name: {"certainty": "provisional"}."""
 
-OFFICIAL, AMENDED = "Official", "Amended result"
+OFFICIAL, AMENDED, PHOTO_FINISH = "Official", "Amended result", "Photo finish"
 
-_STANDINGS = {"p": PROVISIONAL, "u": PROVISIONAL, "i": PROVISIONAL, "o": OFFICIAL, "f": OFFICIAL}
-"""Letters as the status of a result with places: provisional, unofficial, interim, official, final."""
+_STANDINGS = {"o": OFFICIAL, "f": OFFICIAL, **dict.fromkeys(("p", "u", "i", *NAMES_OF["words.fast"]), PROVISIONAL)}
+"""Codes of a result with places: official, final, provisional, unofficial, interim, a fast result."""
 
 _OF_A_CARD = re.compile("going|draw|declar|entr|weight|class|type|title|name")
 """In the name of a field: not the order, but the going or the draw may be provisional."""
@@ -208,8 +208,8 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     words = _spread(chain(values_of(sources.own, "state.result"), *sources.off_values))
     remarks = [*filter(None, map(string, chain(words, *map(Fields.values, inner))))]
     results = [fields_of(value) for value in values_of(sources.own, "lists.results") if isinstance(value, dict)]
-    letters = chain(values_of(sources.own, "state.of_result"), values_of(results, "state.status.own"))
-    standings = (_STANDINGS.get((text(one) or "").casefold()) for one in letters if not is_open)
+    codes = chain(values_of(sources.own, "state.of_result"), values_of(results, "state.of_result.own"))
+    standings = (_STANDINGS.get(fold((text(one) or "")[:LONGEST_NAME])) for one in codes if not is_open)
     remarks += filter(None, standings)
     losses = [*_losses(statuses, remarks, sources, is_open=is_open)]
     statuses = [one for one in statuses if not _is_lost(one) or (is_open and not _names_another(one, sources))]
@@ -223,9 +223,8 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
         told |= {RaceState.PROVISIONAL}
         states.setdefault(RaceState.PROVISIONAL, PROVISIONAL)
     elif placings.has_places and told <= {RaceState.RUN}:
-        is_official = any(map(is_yes, values_of(own, "state.official")))
         is_amended = any(map(is_yes, values_of(own, "state.amended")))
-        if is_amended or (is_official and not told):
+        if is_amended or (not told and any(map(is_yes, _official(own)))):
             told, states = {RaceState.RUN}, {RaceState.RUN: AMENDED if is_amended else OFFICIAL}
     for state in (RaceState.VOID, RaceState.POSTPONED):
         if state in told:
@@ -245,7 +244,8 @@ def state_of(sources: Sources, placings: Placings) -> dict[str, Any]:
     is_run = RaceState.RUN in flagged or False in flags[RaceState.ABANDONED]
     # Words that take a loss back are the status, a note's too: "Race reinstated".
     back = filter(is_reinstated, chain(_short_notes(sources), statuses)) if is_open and not told else ()
-    others = [*back, *statuses]
+    photo = [PHOTO_FINISH] if not (is_open or told) and any(map(is_yes, values_of(own, "state.photo"))) else []
+    others = [*back, *statuses, *photo]
     return {
         "status": next((states[state] for state in telling if state in states), next(iter(others), None)),
         "abandoned": True if NOT_RUN & told else False if is_run else None,
@@ -295,21 +295,29 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     beside = [one for one in sources.data if not _is_decided(one)]
     results = [one for one in beside if not NAMING_HORSES.isdisjoint(one.facts)]
     own, said = [*own, *results], [*said, *filter(None, map(text, values_of(results, "state.status.own")))]
-    official = [*values_of(own, "state.official")]
+    official = _official(own)
     told = [*own, *sources.delivery]
     texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
     inquiries = _spread(values_of([*own, *beside], "state.inquiry"))
+    awaited = (one for one in _spread(values_of(own, "state.awaited")) if not is_yes(one))
     # The last message with a standing counts: "Stewards enquiry", then "Result stands".
     messages = _strings_in(chain(values_of(own, "state.message"), values_of(own, "marks.note")))
     announced = [*filter(None, (RaceState.RUN if is_decided(one) else state_in(one) for one in messages))]
-    is_waited_for = announced[-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, inquiries))
-    is_waited_for = is_waited_for or any(map(is_in_doubt, [*said, *filter(None, map(string, official))]))
+    is_waited_for = announced[-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, chain(inquiries, awaited)))
+    is_waited_for |= any(map(is_in_doubt, [*said, *filter(None, map(string, official))]))
+    is_waited_for |= any(map(is_no, values_of(own, "state.declared")))
+    is_waited_for |= any(map(flag, values_of(own, "state.provisional_at")))
     return (
         (is_waited_for and not is_run and not any(map(is_yes, official)))
         or any(map(is_no, official))
         or any(map(is_yes, values_of(told, "state.provisional")))
         or any(value in _PROVISIONAL and ("result" in name or not _OF_A_CARD.search(name)) for name, value in texts)
     )
+
+
+def _official(objects: Sequence[Fields]) -> list[Any]:
+    """The flags, and True for the moment when the result became official."""
+    return [*values_of(objects, "state.official"), *map(flag, filter(flag, values_of(objects, "state.official_at")))]
 
 
 def _is_lost(words: str) -> bool:
