@@ -15,6 +15,7 @@ from pydantic import Field
 from bot.events.days import days_in
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, WHOLE_LISTS, DeclaredFields, Noise, Rings, ToldField
+from bot.events.meeting_parts import is_before_loss
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
 from bot.events.race_state import NOT_RUN, is_doubtful_or_reinstated, state_in
 from bot.events.races import FEW_MINUTES, OUT, RESERVED, OffTime, Race, Runner, Value, finishing_position
@@ -138,12 +139,18 @@ class _Between:
     def _extent(self) -> Iterator[Change]:
         """The loss of a whole meeting after the loss of a part, and the reverse."""
         old, new = self.old, self.new
-        is_narrowed, is_widened = self._is_narrowed, new.races_run is None and old.races_run is not None
-        if is_narrowed or (is_widened and not (new.races or new.is_taken_back)):
+        is_widened = new.races_run is None and old.races_run is not None and not new.is_taken_back
+        if self._is_narrowed or (is_widened and (not new.races or self._names_more)):
             is_by_first = old.first_lost or new.first_lost
             name, of_whole = ("first_lost", "1") if is_by_first else ("races_run", "none")
             before, now = (of_whole if one.races_run is None else _shown(getattr(one, name)) for one in (old, new))
             yield Change(field=f"event.{name}", before=before, now=now, rings=True)
+
+    @property
+    def _names_more(self) -> bool:
+        """Whether the list of races that comes after a part without a list has further lost races."""
+        lost = (race for race in self.new.races if not race.says_run)
+        return not self.old.races and any(is_before_loss(race, self.old) is not False for race in lost)
 
     @property
     def _is_narrowed(self) -> bool:
@@ -173,6 +180,9 @@ class _Between:
             rings = self._rings(entry.rings, was, is_now)
             if entry.rings is Rings.MOVED_TODAY:
                 rings = is_soon and _moved_far(old, now)
+            # The reason may say which part is lost: "Evening session".
+            elif path == "event.reason" and new.of_some:
+                rings = was is not None
             yield Change(field=path, of=of, before=was, now=is_now, rings=rings)
 
     def _rings(self, when: Rings, was: str | None, now: str) -> bool:

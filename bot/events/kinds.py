@@ -265,7 +265,7 @@ DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
             "event.races_run": ToldField("races run", Rings.FEWER),
             "event.first_lost": ToldField("first lost race", Rings.FEWER),
             "event.lost_from": ToldField("first lost time", Rings.ALWAYS),
-            "event.last_lost": ToldField("races lost"),
+            "event.last_lost": ToldField("races lost", Rings.ALWAYS),
             "card.off": ToldField("off time"),
             "card.status": ToldField("status", by=is_settled_status),
             "card.abandoned": ToldField("abandoned", by=by_not_run),

@@ -356,8 +356,21 @@ ID_STORIES |= {
         *(meeting() | {"races": [{"race_number": 5}]}, meeting(meeting_id=None) | {"races": [{"race_number": 6}]}),
         CALL=["+race 5", "+race 6"],
     ),
+    "two sessions of a meeting": Story(
+        *(meeting() | {"session": "Afternoon"}, meeting(meeting_id=None) | {"session": "Evening"}),
+        CALL=["^Superseded", "Evening session"],
+    ),
+    "one more race at the end": Story(
+        *(meeting(reason=f"Last {races} abandoned") for races in ("race", "two races")),
+        CALL=["^Superseded", "2 races lost"],
+    ),
     "a part of a meeting, then the whole": Story(
         *(meeting() | {"abandoned_from_race": 5}, meeting(meeting_id=None)), CALL=["^Superseded", "whole meeting"]
+    ),
+    "a part of a meeting, then a list of all races": Story(
+        meeting() | {"abandoned_from_race": 3},
+        meeting() | {"races": [{"race_number": number} for number in range(1, 7)]},
+        CALL=["^Superseded", "whole meeting"],
     ),
     "known by its id from then on": Story(
         *(without_id(result()), result(), bare("race.abandoned", reason="frost")),
