@@ -66,7 +66,7 @@ _stderr = _Stderr()
 
 
 class MaskSecrets:
-    """Replaces known secrets, also in the spelling of an address, and escaped as in JSON or in the repr of an error.
+    """Replaces known secrets, also as an address spells them, and as JSON or an error's repr escapes them.
 
     In a log line the mask is the last line of defence. Refusals of Slack and of the data service are masked when read.
     """
@@ -103,7 +103,7 @@ class _Form(logging.Formatter):
         return self.line(record.levelname.lower(), record.name, record.getMessage(), error)
 
     def line(self, level: str, logger: str, event: str, values: Mapping[str, object]) -> str:
-        # Masked before quotes and backslashes are escaped: an escaped secret would not be recognised.
+        # Each value before quotes and backslashes are escaped: within a longer text a secret may be escaped otherwise.
         told = {name: self.mask(value) for name, value in values.items() if name != "exc_info"}
         event, moment = self.mask(event), utc_now().isoformat().replace("+00:00", "Z")
         if error := values.get("exc_info"):

@@ -148,7 +148,7 @@ class _Between:
 
     @property
     def _names_more(self) -> bool:
-        """Whether the list of races that comes after a part without a list has further lost races."""
+        """Whether a list of races, after the loss of a part without a list, names further lost races."""
         lost = (race for race in self.new.races if not race.says_run)
         return not self.old.races and any(is_before_loss(race, self.old) is not False for race in lost)
 
