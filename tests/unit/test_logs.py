@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.logs import MASK, QUIET_LOGGERS, Log, MaskSecrets, configure_logging, get_logger
+from bot.receiver import program
 from bot.slack.web_client import make_session, make_web_client
 from tests.clock import SkippingLoop
 
@@ -39,7 +40,7 @@ def log_to(monkeypatch):
 
 
 def fail():
-    raise RuntimeError(f"boom {SECRET}")
+    raise RuntimeError(f"boom {SECRET}") from ValueError(f"its cause {SECRET}")
 
 
 def lines(written):
@@ -70,8 +71,8 @@ def test_log_masks_secrets_in_our_lines_in_libraries_and_in_tracebacks(log_to, l
         logging.getLogger("some.library").exception("failed too")
     told = written.getvalue()
     assert SECRET not in told
-    assert told.count(MASK) >= 5
-    assert "boom" in told
+    assert told.count(MASK) >= 7
+    assert told.count("boom ****") == told.count("its cause ****") == 2
 
 
 async def test_log_leaves_out_lines_below_its_level_and_libraries_keys_and_addresses(log_to):
@@ -121,7 +122,9 @@ def test_what_strangers_choose_forges_no_line(path, log_to):
     get_logger("bot.test").warning("request_refused", path=path, reason="of back\\slash")
     line = written.getvalue()
     assert line.endswith(f"path={path!r} reason='of ********'\n")
-    assert line[:-1].isprintable()
+    logging.getLogger("some.library").warning(path)
+    assert "".join(written.getvalue().splitlines()).isprintable()
+    assert written.getvalue().count("\n") == 2
 
 
 @pytest.mark.parametrize("secret", ["back\\slash", 'quo"ted', "tab\tted", "plain-secret"])
@@ -135,6 +138,29 @@ def test_log_masks_a_secret_that_json_would_escape(secret, log_to):
     assert [line["cause"], line["causes"], line["body"]] == [MASK, [MASK], f'["{MASK}"]']
     assert MASK in library["event"]
     assert repr(secret)[1:-1] not in library["event"]
+    written = log_to(log_format="text", secrets=[secret])
+    get_logger("bot.test").warning("stored_secrets_not_read", **values)
+    assert written.getvalue().splitlines()[-1].count(MASK) == 3
+
+
+def test_receiver_logs_in_the_set_format_without_secrets_and_without_the_chatter_of_libraries(
+    log_to, monkeypatch, tmp_path
+):
+    written = log_to(log_format="text", secrets=())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    monkeypatch.setenv("RACING_WEBHOOK_SECRETS", SECRET)
+
+    def bound(_options):
+        logging.getLogger("uvicorn.error").info("Started server process")
+        program.log.warning("bound", secret=SECRET)
+        raise SystemExit
+
+    monkeypatch.setattr(program, "_bound", bound)
+    with pytest.raises(SystemExit):
+        program.serve()
+    (line,) = lines(written)
+    assert line["secret"] == MASK
 
 
 def test_flood_of_refusals_leaves_sixty_lines_a_minute_of_a_kind_and_a_count(log_to):
