@@ -259,6 +259,7 @@ def test_manifest_is_valid_by_slacks_own_schema(manifest):
     problems = [f"{error.json_path}: {error.message}" for error in Draft7Validator(schema).iter_errors(manifest)]
     assert problems == []
     # Beyond the schema: docs.slack.dev/reference/app-manifest
+    assert manifest["_metadata"]["major_version"] == 2
     assert re.fullmatch("#[0-9a-fA-F]{6}", manifest["display_information"]["background_color"])
     for command in manifest["features"]["slash_commands"]:
         assert re.fullmatch("/[a-z0-9_-]{1,31}", command["command"])

@@ -176,7 +176,8 @@ async def test_answer_has_its_outcome(what, made, more, answers, outcome):
     second = timedelta(seconds=1)
     assert slack.read in ([], [[datetime.fromtimestamp(1.1, UTC) - second, datetime.fromtimestamp(1.1, UTC) + second]])
     if isinstance(found, GivenUp):
-        assert found.reason is (Reason.NO_ENTRY if answers == [SHUT] else Reason.REFUSED)
+        why = (Reason.NO_ENTRY, SHUT.code) if answers == [SHUT] else (Reason.REFUSED, str(answers[0]))
+        assert (found.reason, found.detail) == why
     if isinstance(found, NotEdited):
         assert found.is_gone == (answers[0] is GONE)
     if isinstance(found, CallHeld):

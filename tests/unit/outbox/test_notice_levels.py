@@ -29,6 +29,7 @@ from bot.outbox.notices import Notices, Urgency
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, Unauthorized
 from bot.slack.listeners.channel_life import ChannelListener
+from bot.slack.messages.alerts import alert_notes
 from bot.slack.messages.alerts.alert_notes import admin_notice
 from bot.slack.messages.kit.marks import LEVELS
 from tests.databases import empty
@@ -258,7 +259,7 @@ async def test_stuck_abandonment_is_told_though_a_stuck_result_was_told_within_t
 
 
 def test_no_function_that_tells_has_a_default_urgency():
-    for owner in (Notices, SelfNotices):
+    for owner in (Notices, SelfNotices, alert_notes):
         for name, function in inspect.getmembers(owner, inspect.isfunction):
             urgency = inspect.signature(function).parameters.get("urgency")
             assert urgency is None or urgency.default is inspect.Parameter.empty, name

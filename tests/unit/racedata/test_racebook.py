@@ -16,6 +16,7 @@ from bot.racedata.client.records import Meta, RacePage
 from bot.racedata.client.service_client import WHOLE_LIST_PAGES
 from bot.racedata.client.service_errors import (
     CircuitOpen,
+    InvalidParam,
     QuotaExceeded,
     RateLimited,
     ServerFault,
@@ -166,11 +167,12 @@ async def test_card_says_that_the_quota_stopped_it(book, client, kind):
     assert (card.coverage, card.failure) == (Coverage.QUOTA, refusal)
 
 
-async def test_card_keeps_what_was_read_before_a_failure(book, client, clock):
+@pytest.mark.parametrize("kind", [ServerFault, InvalidParam])
+async def test_card_keeps_what_was_read_before_a_failure(book, client, clock, kind):
     client.races = make_days(-20, 5)
     await book.card("GB", TODAY)
     clock.pass_(minutes=16)
-    client.failure = ServerFault("races/search", code="server_error", status=500, request_id="req_7")
+    client.failure = kind("races/search", code="server_error", status=500, request_id="req_7")
     card = await book.card("GB", TODAY)
     assert (card.coverage, titles(card), card.failure) == (Coverage.FAILED, ["r05000-0"], client.failure)
 
