@@ -28,13 +28,13 @@ TWINS = re.compile(r"\bjulianday\(|\bsqlite_master\b")
 
 SAME = (
     (r"\s+", " "),
-    (r"\bstrpos\(", "instr("),
+    (r"\bILIKE\b", "LIKE"),
     (r"__\[POSTCOMPILE_\w+\]|:[a-zA-Z_]\w*|-?\b\d+(?= AS )", "?"),
     (r"\b([a-z]\w*)_\d+\b", r"\1"),
     # Rows of an INSERT, words of a course, courses of a day: as many as there are.
     (r"(\([?, ]+\))(?:, \1)+", r"\1"),
-    (r"\(?(instr\(\S+ \?\) > \?)(?: OR \1)*\)?", r"\1"),
-    (r"(\S+ = \? AND instr\(\S+ \?\) > \?)(?: OR \1)+", r"\1"),
+    (r"\(?(\(\S+ LIKE \?\))(?: OR \1)*\)?", r"\1"),
+    (r"(\S+ = \? AND \(\S+ LIKE \?\))(?: OR \1)+", r"\1"),
 )
 """Different words of the same statement: pattern and common words."""
 
