@@ -239,8 +239,8 @@ class _Place:
         return any(json.dumps(word, ensure_ascii=False)[1:-1].casefold() in row.folded for _, word in self._words)
 
     def may_be_in(self, row: DayRow[RacingEvent]) -> bool:
-        """Nothing but a course has fields of these names."""
-        return not any(f'"{part}":' in row.folded for part in self._parts)
+        """Nothing but a course has fields of these names, beside the event's own name."""
+        return not any(f'"{part}":' in row.folded.replace('"name":', "", 1) for part in self._parts)
 
     @property
     def _parts(self) -> set[str]:
@@ -277,7 +277,7 @@ def lacks_meeting(session: Session, region: str | None, day: date, course: Cours
         return False
     known = known_day(session, day, region)
     there = known.outcomes(course)
-    return none_hidden(known.in_book, course) and not (there.meetings or there.lost)
+    return none_hidden(known.in_book, course) and not (there.meetings or there.lost or there.unplaced)
 
 
 def _whole_name(region: str | None, day: date) -> str:

@@ -64,11 +64,15 @@ class MeetingCard:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """`lost`: abandoned meetings. `partly_run`: the keys of abandoned meetings with a race that was run."""
+    """`lost`: abandoned meetings. `partly_run`: the keys of abandoned meetings with a race that was run.
+
+    `unplaced`: abandonments without a course, of races or meetings, that may be at the asked course.
+    """
 
     meetings: tuple[MeetingCard, ...] = ()
     lost: tuple[RacingEvent, ...] = ()
     partly_run: frozenset[str] = frozenset()
+    unplaced: tuple[RacingEvent, ...] = ()
 
     @property
     def each(self) -> list[tuple[Race, RaceOutcome]]:
@@ -140,7 +144,8 @@ def at_off(card: Card, off: str | None) -> Card:
         if is_of_each
         or (not event.loses_named_races_alone and any(may_be_there(race, event.race) for race in still_open))
     )
-    return replace(card, outcomes=replace(card.outcomes, meetings=races, lost=lost), whole=card.outcomes, off=off)
+    whole = replace(card.outcomes, unplaced=())
+    return replace(card, outcomes=replace(card.outcomes, meetings=races, lost=lost), whole=whole, off=off)
 
 
 def _races_at(card: Card, off: str) -> tuple[MeetingCard, ...]:
@@ -229,14 +234,14 @@ def _minute(off: OffTime) -> int:
 
 @dataclass
 class _Known:
-    """`is_lost`: by an abandonment, `is_surely_lost` by one not in doubt. `back`: abandonments that were taken back.
+    """`lost_by`: an abandonment. `is_surely_lost`: by one not in doubt. `back`: abandonments that were taken back.
 
     `reason`: of the race's own abandonment. `doubt`: of the result, BOTH or UNCERTAIN.
     """
 
     race: Race
     has_result: bool = False
-    is_lost: bool = False
+    lost_by: RacingEvent | None = None
     is_surely_lost: bool = False
     back: list[RacingEvent] = field(default_factory=list)
     reason: str | None = None
@@ -253,7 +258,7 @@ class _Known:
         found = self._alone
         if found is RaceOutcome.OPEN and self.may_be_lost:
             return RaceOutcome.MAY_BE_LOST
-        if found is RaceOutcome.ABANDONED and self.is_lost and not self.is_surely_lost:
+        if found is RaceOutcome.ABANDONED and self.lost_by and not self.is_surely_lost:
             return RaceOutcome.IN_DOUBT
         # A loss that was taken back contradicts no result.
         doubt = None if self.back and self.doubt is RaceOutcome.BOTH else self.doubt
@@ -261,11 +266,11 @@ class _Known:
 
     @property
     def _alone(self) -> RaceOutcome:
-        return self.race.outcome(has_result=self.has_result, is_lost=self.is_lost)
+        return self.race.outcome(has_result=self.has_result, is_lost=self.lost_by is not None)
 
     def lose(self, event: RacingEvent) -> None:
         is_sure = not event.in_doubt and all(event.is_later_than(back) for back in self.back)
-        self.is_lost, self.is_surely_lost = True, self.is_surely_lost or is_sure
+        self.lost_by, self.is_surely_lost = event, self.is_surely_lost or is_sure
 
     def is_back_since(self, meeting: RacingEvent) -> bool:
         """A race of a lost meeting may be reinstated by itself, before or after."""
@@ -284,8 +289,8 @@ def outcomes_of(
 ) -> Outcomes:
     """The outcomes in a region (None: all) and at a course (None: all). `doubts`: of results, by event key.
 
-    An abandonment of unknown region or course counts as being there. A race with a result is never lost with its
-    meeting. The race's own reason goes before the meeting's.
+    An abandonment of unknown region counts as being there, one of unknown course is `unplaced`. A race with a result is
+    never lost with its meeting. The race's own reason goes before the meeting's.
     """
     known = _KnownRaces(races)
     listed = [*known.all]
@@ -301,10 +306,15 @@ def outcomes_of(
             one.may_be_lost = True
     for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
+    losses = [(event.race, event) for event in lost] + [(one.race, one.lost_by) for one in known.all if one.lost_by]
+    placed = {event.key for race, event in losses if _is_at(race, course, is_lost=True)}
+    others = ((race, event) for race, event in losses if event.key not in placed)
+    unplaced = {event.key: event for race, event in others if course and may_be_same_course(race.course, course)}
     return Outcomes(
-        _by_meeting([one for one in known.all if _is_at(one, course)]),
-        tuple(event for event in lost if course is None or _may_be_at(event.race, course)),
+        _by_meeting([one for one in known.all if _is_at(one.race, course, is_lost=one.lost_by is not None)]),
+        tuple(event for event in lost if event.key in placed),
         frozenset(event.key for event in lost if _is_partly_run(event, known.all)),
+        tuple(unplaced.values()),
     )
 
 
@@ -444,13 +454,8 @@ def _together(told: Race, kept: Race) -> Race:
     return both.model_copy(update={"region": region, "abandoned": abandoned, "off": off, "from_book": from_book})
 
 
-def _is_at(one: _Known, course: Course | None) -> bool:
-    if course is None or is_same_course(one.race.course, course):
-        return True
-    return one.is_lost and _may_be_at(one.race, course)
-
-
-def _may_be_at(race: Race, course: Course) -> bool:
+def _is_at(race: Race, course: Course | None, *, is_lost: bool) -> bool:
     """A loss at "ASCOT (GB)" is a loss at Ascot."""
-    is_spelled_otherwise = is_same_course(in_short(race.course), in_short(course))
-    return is_spelled_otherwise or may_be_same_course(race.course, course)
+    if course is None or is_same_course(race.course, course):
+        return True
+    return is_lost and is_same_course(in_short(race.course), in_short(course))

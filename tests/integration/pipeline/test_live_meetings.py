@@ -138,6 +138,10 @@ SHOWN = {
         *(so_far(CGB=["1 ABANDONED", "~1", ""]), abandonment(course="York") | {"occurred_at": f"{DAY}T11:59:00Z"}),
         CGB=["!ABANDONED", "~1", "^ABANDONED: York"],
     ),
+    "abandonment without a course": Story(
+        *(LIVE, bare(race_id="rc_2", reason="fog"), result()),
+        CGB=["", "!1 ABANDONED | +PERHAPS ABANDONED | +race rc_2 (region unknown), fog, received", "~2"],
+    ),
     "abandonment without a date": Story(
         LIVE, result(), abandonment("rc_2", off_time="15:00", date=None), CGB=["1 ABANDONED", "~1", ""]
     ),

@@ -57,7 +57,7 @@ async def parts_said(pipeline):
         recent = day_views.recent(session, [GB], now, None)
         card = Card(day, "GB", None, known_day(session, day, "GB").outcomes(), Coverage.COMPLETE)
         untaken = untaken_named(acknowledgements.untaken(session, long_ago))
-        return [alert.text, str(losses_of(card)), subscribed(all_well(GB, recent=recent)).text, untaken]
+        return [alert.text, str(losses_of(card, now)), subscribed(all_well(GB, recent=recent)).text, untaken]
 
     texts = await pipeline.database.read(read)
     pressed = await pipeline.database.write(lambda session: acknowledgements.take(session, key, "UALICE", now))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.race_state import RaceOutcome
-from bot.events.races import Course, Runner
+from bot.events.races import Course, Race, Runner
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Coverage, at_off, outcomes_of
@@ -61,6 +61,10 @@ DAY_WITH_EVERYTHING = [
     timed(make_race("11:00", title="Hurdle", distance="2m", **fields), 11) for fields in AT_11.values()
 ]
 LOST_ONE_BY_ONE = [make_race(f"1{hour}:00", **FROST) for hour in range(3, 6)]
+UNPLACED = [
+    RacingEvent(key="r_2", kind=EventKind.RACE_ABANDONED, race=Race(), reason="Fog", received_at=NOW),
+    lost_meeting(None, region=None).model_copy(update={"in_doubt": True}),
+]
 LOST_BY_WIND = make_race("16:00", abandoned=True, reason="Wind")
 TWO_RAN = Runner(number="1", horse="Fell", position="F"), Runner(number="2", horse="Winner", position="1")
 IN_AUSTRALIA = make_race("15:00", region="AUS", title="Cup", runners=DECLARED)
@@ -101,6 +105,8 @@ CARDS = {
     "a region that nobody checked": make_card(region="XX"),
     "no racing anywhere": make_card(region=None),
     "no racing at a course": make_card(course=ASCOT),
+    "no racing at a course, and losses without a course": make_card(told=UNPLACED, course=ASCOT),
+    "losses without a course, on a course's card": make_card(OF_A_DAY, [RACE_OFF, *UNPLACED], course=ASCOT),
     "a day to come": make_card(day=TOMORROW),
     "a day that is not read yet": make_card(coverage=Coverage.UNREAD, reached="2019-03-02"),
     "a day of which a part is read": make_card([make_race()], coverage=Coverage.PARTIAL),
@@ -166,6 +172,7 @@ DAYS = {
     "a void race of a course": make_card([make_race("14:30", status="void")], course=ASCOT),
     "no racing": make_card(),
     "an abandonment of which nothing else is known": make_card(told=[LOST]),
+    "losses without a course": make_card(told=UNPLACED, course=ASCOT),
     "a part of a day": make_card(RACES[:1], coverage=Coverage.PARTIAL),
     "abandoned races without a course": make_card(
         [make_race(off, course=None, region=region, **FROST) for off in ("14:30", "15:00") for region in ("GB", None)],

@@ -15,7 +15,14 @@ from bot.outbox.message import Block, Message
 from bot.racedata.client.records import KnownCountry
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, order_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
-from bot.slack.messages.answers.outcome_words import REPORTED_TOO, TO_COME, RaceView, marked_lost
+from bot.slack.messages.answers.outcome_words import (
+    MARKED_UNPLACED,
+    REPORTED_TOO,
+    TO_COME,
+    RaceView,
+    marked_lost,
+    unplaced_lines,
+)
 from bot.slack.messages.kit.blocks import command_button, context_block, section
 from bot.slack.messages.kit.layout import PAGE_LINE_MAX, Either, line_units, paged, unit
 from bot.slack.messages.kit.marks import MARKED_CONFLICT, MARKED_LOST
@@ -82,7 +89,7 @@ class DayView:
         room: int = MESSAGE_MAX,
     ) -> Message:
         """The `lines` stand above the `units`. The abandonments of the card stand on every page, or first."""
-        on_every_page, listed_first = losses_of(self.card)
+        on_every_page, listed_first = losses_of(self.card, self.question.now)
         return paged(
             title,
             [*listed_first, *units],
@@ -183,7 +190,7 @@ class DayView:
 
     def _none(self) -> str:
         where = f"{self.nowhere_else} on {self.day}"
-        if self.question.unchecked:
+        if self.question.unchecked or self.card.outcomes.unplaced:
             return f"Nothing found {where}."
         if self.card.day > self.today:
             return f"No card has been published yet {where}."
@@ -265,22 +272,26 @@ def in_figures(outcomes: Sequence[RaceOutcome], *unsaid: RaceOutcome) -> list[st
 _LOSSES = {
     RaceOutcome.ABANDONED: (f"{MARKED_LOST}{{}}", ON_EVERY_PAGE_MAX),
     **{which: (f"{MARKED_CONFLICT}{{}}: {IN_CONFLICT[which]}", CONFLICTS_ON_EVERY_PAGE_MAX) for which in REPORTED_TOO},
+    RaceOutcome.MAY_BE_LOST: (MARKED_UNPLACED, CONFLICTS_ON_EVERY_PAGE_MAX),
 }
 """The titles of losses, and how long a list stands on every page."""
 
 
-def losses_of(card: Card, when: str = "") -> tuple[list[Block | None], list[Either]]:
+def losses_of(card: Card, now: datetime, when: str = "") -> tuple[list[Block | None], list[Either]]:
     """The blocks for every page, and long lists as units. `when`: said of races that were not asked for.
 
     A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason; then such lines
-    of conflicts about a loss.
+    of conflicts about a loss; then the abandonments that may be elsewhere.
     """
     outcomes, region = card.outcomes, card.region
     blocks, units = list[Block | None](), list[Either]()
     for which, (title, on_every_page_max) in _LOSSES.items():
-        whole = _meetings(outcomes, which)
-        singly = [race for race in _races(outcomes, which) if not _is_of(race, whole)]
-        lines = [*(_lost_meeting(event, outcomes, region) for event in whole), *_lines(singly, region)]
+        if which is RaceOutcome.MAY_BE_LOST:
+            lines = [*unplaced_lines(outcomes, now)]
+        else:
+            whole = _meetings(outcomes, which)
+            singly = [race for race in _races(outcomes, which) if not _is_of(race, whole)]
+            lines = [*(_lost_meeting(event, outcomes, region) for event in whole), *_lines(singly, region)]
         text = "\n".join([title.format(when), *(clip(line, PAGE_LINE_MAX) for line in lines)])
         if lines and size(text) <= on_every_page_max:
             blocks.append(section(text))
@@ -289,8 +300,8 @@ def losses_of(card: Card, when: str = "") -> tuple[list[Block | None], list[Eith
     return blocks, units
 
 
-def loss_units(card: Card, when: str) -> list[Either]:
-    blocks, units = losses_of(card, f" {when}")
+def loss_units(card: Card, now: datetime, when: str) -> list[Either]:
+    blocks, units = losses_of(card, now, f" {when}")
     return [*map(unit, blocks), *units]
 
 

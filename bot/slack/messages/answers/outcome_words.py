@@ -1,6 +1,6 @@
 """The outcome of a race in lists, with its mark; and the live message of a meeting, made of such lines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -17,10 +17,20 @@ from bot.slack.messages.alerts.event_alerts import not_official
 from bot.slack.messages.kit.blocks import section
 from bot.slack.messages.kit.layout import all_fit, lines, message
 from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, MARKED_CONFLICT, MARKED_MEETING, MARKED_PERHAPS, VOIDED
-from bot.slack.messages.kit.names import SHORT_MAX, course_name, lost_part, marked_not_held, outcome_line, race_line
+from bot.slack.messages.kit.names import (
+    SHORT_MAX,
+    course_name,
+    doubtful_name,
+    lost_part,
+    lost_reason,
+    marked_not_held,
+    outcome_line,
+    race_line,
+    region_mark,
+)
 from bot.slack.messages.kit.result_line import ORDER_MAX, result_line, winner
 from bot.slack.messages.kit.text import given, joined, safe
-from bot.slack.messages.kit.times import off_text, weekday_and_day
+from bot.slack.messages.kit.times import off_text, published_moment, weekday_and_day
 
 MARKED = frozenset(RaceOutcome) - {RaceOutcome.OPEN, RaceOutcome.SETTLED}
 """Outcomes whose words have a mark."""
@@ -31,6 +41,8 @@ REPORTED_TOO = {RaceOutcome.BOTH: "as run", RaceOutcome.IN_DOUBT: "reinstated"}
 NO_RESULT_YET = "no result yet"
 TO_COME = "to come"
 
+
+MARKED_UNPLACED = f"{MARKED_PERHAPS}{{}}: the delivery names no course, so any may be meant, check"
 
 WAS_RUN = frozenset({RaceOutcome.SETTLED, RaceOutcome.UNCERTAIN})
 
@@ -129,6 +141,15 @@ def marked_lost(
     return MARKED_MEETING.format(part.removeprefix("whole ").upper())
 
 
+def unplaced_lines(outcomes: Outcomes, now: datetime) -> Iterator[str]:
+    """For example "race not named (region unknown), Fog, received 14:30"."""
+    for event in outcomes.unplaced:
+        name = f"{doubtful_name(event, outcomes.partly_run)}{region_mark(event)}"
+        received_at = event.received_at.isoformat() if event.received_at else None
+        received = given("received {}", published_moment(received_at, now))
+        yield joined([name, lost_reason(event.race, event.reason), received], ", ")
+
+
 def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     outcomes, meeting = live.outcomes, live.meeting
     races = outcomes.in_order()
@@ -153,6 +174,9 @@ def live_meeting(live: LiveMeeting, now: datetime) -> Message:
     are_all_lost = lost == len(races) and (live.is_whole or bool(outcomes.lost))
     foot = section(joined([None if are_all_lost else RESULTS_ARE[live.results_in], more], " "))
     told = _lines([RaceView(race, outcome, now) for race, outcome in races])
+    if outcomes.unplaced:
+        unplaced = [MARKED_UNPLACED.format(""), *unplaced_lines(outcomes, now)]
+        told = [*((line, RaceOutcome.MAY_BE_LOST) for line in unplaced), *told]
     if not all_fit([first, *(line for line, _ in told)], foot):
         # By off time. Races without a mark are cut before races with a mark.
         told.sort(key=lambda one: one[1] not in MARKED)

@@ -146,7 +146,8 @@ def results_of_day(card: Card, question: DayQuestion) -> Message:
         day.unchecked,
         None if only_abandonments else order_note(question.countries, settled_in),
     ]
-    at_other_times = loss_units(replace(card, outcomes=card.whole), "at other times") if are_none_lost else []
+    whole = replace(card, outcomes=card.whole)
+    at_other_times = loss_units(whole, question.now, "at other times") if are_none_lost else []
     return day.answer(
         day.title("Abandonments" if only_abandonments else "Results"),
         lines=[day.figures, *notes],
@@ -246,7 +247,7 @@ def next_off(cards: Sequence[Card], line: str, question: DayQuestion) -> Message
         unit(section(_coming_line(meeting, one, question.reader), meeting.button("Runners", "racecard", _off(one))))
         for meeting, one in races
     ]
-    units += [lost for one in later for lost in loss_units(one.card, one.day)]
+    units += [lost for one in later for lost in loss_units(one.card, question.now, one.day)]
     return first.answer(f"Next off: {first.place}, {first.day}", lines=said, units=units, command=line)
 
 
