@@ -299,9 +299,9 @@ def _is_provisional(sources: Sources, own: Sequence[Fields], said: Sequence[str]
     told = [*own, *sources.delivery]
     texts = ((name, value) for fields in told for name, value in fields.items() if isinstance(value, str))
     inquiries = _spread(values_of([*own, *beside], "state.inquiry"))
-    awaited = (one for one in _spread(values_of(own, "state.awaited")) if not is_yes(one))
     # The last message with a standing counts: "Stewards enquiry", then "Result stands".
-    messages = _strings_in(chain(values_of(own, "state.message"), values_of(own, "marks.note")))
+    messages = [*_strings_in(chain(values_of(own, "state.message"), values_of(own, "marks.note")))]
+    awaited = (one for one in [*_spread(values_of(own, "state.awaited")), *messages[-1:]] if not is_yes(one))
     announced = [*filter(None, (RaceState.RUN if is_decided(one) else state_in(one) for one in messages))]
     is_waited_for = announced[-1:] == [RaceState.PROVISIONAL] or any(map(_is_pending, chain(inquiries, awaited)))
     is_waited_for |= any(map(is_in_doubt, [*said, *filter(None, map(string, official))]))
