@@ -391,7 +391,7 @@ ID_STORIES |= {
 }
 
 
-@rows(ID_STORIES, "result, id last")
+@rows(ID_STORIES, "result, id last", "loss, at a course in capitals, id last")
 async def test_race_with_and_without_an_id(pipeline, story):
     await play(pipeline, story)
 
