@@ -361,13 +361,16 @@ async def _plan_unwatch(desk: Desk, invocation: Invocation) -> WatchRow:
             break
     typed = " ".join(name for _, name in names)
     there = [one for one in there if one in here] or there or (list(rows) if typed.casefold() in OF_ALL else [])
-    if len(there) == 1:
+    days = [one.text for one in words[len(one) :] if one.text.casefold() in {"today", "tomorrow"}]
+    if len(there) == 1 and not days:
         return there[0]
     near = likely(typed, [one.name for one in rows])
     meant = there or [one for one in rows if one.name in near]
     lines = {f"{one.name} ({one.kind}{', for you' if one.person_id else ''})": end_line(one) for one in meant}
     if not typed:
         told = "Name what is no longer to be watched: /racing unwatch Misty Ghost."
+    elif there and days:
+        told = f"A watch can't end for {days[0]} alone, so nothing was changed. What is to end?"
     elif there:
         told = "One watch at a time: which is to end?"
     else:

@@ -64,6 +64,10 @@ def test_every_service_that_stays_has_a_health_check():
     assert SERVICES["migrate"]["healthcheck"] == {"disable": True}
 
 
+def test_every_service_that_stays_starts_again_by_itself():
+    assert {SERVICES[name]["restart"] for name in STAYING} == {"unless-stopped"}
+
+
 def test_bot_starts_after_the_migration_has_ended_well():
     assert SERVICES["migrate"]["command"] == ["migrate"]
     assert SERVICES["migrate"]["restart"].startswith("on-failure")
