@@ -169,10 +169,16 @@ class Sources:
 
     @Lazy
     def off(self) -> OffTime:
-        """The date may hold the time too, where no other field has a time."""
+        """The date may hold the time too, where no other field has a time.
+
+        Without a text, where the published clock is of UTC and of another day than the race: 00:30 UTC in America.
+        """
         beside_dates = filter(None, map(read_clock_of_date, self.values("race.date")))
         called = (said for said in values_of(self.own, "objects.race") if _CLOCK.fullmatch(str(said)))
-        return off_by_standing([*self.off_values, [*beside_dates], [*called]])
+        off = off_by_standing([*self.off_values, [*beside_dates], [*called]])
+        is_of_utc = off.off_at is not None and off.local_minute is None
+        days = {self._day_of(off.off_at), f"{off.off_at:%Y-%m-%d}"} - {None} if is_of_utc else ()
+        return OffTime(off_at=off.off_at) if len(days) > 1 else off
 
     @Lazy
     def off_values(self) -> list[list[Any]]:

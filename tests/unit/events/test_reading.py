@@ -98,6 +98,11 @@ def test_off_time_is_read_under_every_usual_name_and_the_clock_of_utc_is_no_othe
     assert read_race({"off_time_gmt": "13:30"}).off == OffTime(text="13:30")
 
 
+def test_clock_of_utc_is_no_time_of_a_race_of_the_day_before():
+    assert read_race({"off": "2025-06-18T01:30:00Z", "region": "USA"}).off.text is None
+    assert read_race({"off": "2025-06-17T21:30:00-04:00", "region": "USA"}).off.text == "21:30"
+
+
 @over(("record", "race_date"), Answers(ROWS, "dates"))
 def test_race_date_is_the_published_day_never_shifted(record, race_date):
     assert read_race(record).race_date == race_date
