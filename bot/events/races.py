@@ -1,6 +1,7 @@
 """Races as published. A field that did not come is None or empty."""
 
 import re
+import unicodedata
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -11,6 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from bot.events.days import zones_of_region
 from bot.events.number_words import CARDINALS, ORDINALS
 from bot.events.race_state import LOST_OR_VOID, RaceOutcome, RaceState, is_amended, is_reinstated, letters, state_in
+from bot.events.typed_text import folded
 
 PROVISIONAL = RaceState.PROVISIONAL.capitalize()
 """The status of places that are all provisional."""
@@ -78,6 +80,12 @@ _OWN_NAME = re.compile(
     r"\b(?:festival|carnival|meeting|fixture|race ?day|weekend|week|session|evening|afternoon)\b", re.IGNORECASE
 )
 """A word of a meeting's own name, "Ebor Festival". The name is told where no course is."""
+
+_AROUND_A_PLACE = re.compile(
+    "^(?:(?:the|royal|(?:hippodrome|ippodromo|hipodromo)(?: (?:de|du|des|d|di|del))?) )+"
+    "|(?: (?:race ?course|race ?track|raceway|races|racing|course|a ?w|all weather))+$"
+)
+_AFTER_A_PLACE = re.compile(" (?:park|pk|downs|city)$")
 
 OF_COURSE = "course."
 
@@ -413,6 +421,14 @@ def may_be_same_course(one: Course, other: Course) -> bool:
     return is_same_course(one, other) or not comparable
 
 
+def may_be_called(said: Course, listed: Course) -> bool:
+    """Whether a listed course may be meant by other words for its place, or by its first words. Two ids decide."""
+    if (said.course_id and listed.course_id) or not (said.name and listed.name):
+        return False
+    (place, core), (listed_place, listed_core) = place_named(said.name), place_named(listed.name)
+    return core == listed_core or listed_place.startswith(f"{place} ")
+
+
 def may_share_meeting(one: "Race", other: "Race") -> bool:
     """True unless an id of both differs."""
     return not (one.meeting_id and other.meeting_id) or one.meeting_id == other.meeting_id
@@ -427,6 +443,15 @@ def may_be_there(one: "Race", other: "Race") -> bool:
 def by_letters(name: str | None) -> str | None:
     """The letters and digits alone, which are equal for "Newton Abbot" and "NEWTON-ABBOT"."""
     return "".join(filter(str.isalnum, name or "")).casefold() or name
+
+
+@lru_cache(maxsize=4096)
+def place_named(course: str) -> tuple[str, str]:
+    """The place in plain words, and without "Park": of "The Kempton Park Racecourse" "kempton park" and "kempton"."""
+    letters = (one for one in unicodedata.normalize("NFKD", folded(course)) if not unicodedata.combining(one))
+    words = "".join(one if one.isalnum() else " " for one in letters).split()
+    place = _AROUND_A_PLACE.sub("", " ".join(words))
+    return place, _AFTER_A_PLACE.sub("", place)
 
 
 @lru_cache(maxsize=1024)

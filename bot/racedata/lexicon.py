@@ -4,6 +4,7 @@ An exact spelling comes first, then the only spelling that differs in letter cas
 and stand for a published code or for nothing.
 """
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from sqlmodel import Session
 
 from bot.db import named_values
 from bot.db.named_values import Mark
-from bot.events.races import Course, name_and_country
+from bot.events.races import Course, name_and_country, place_named
 from bot.events.typed_text import folded
 from bot.events.word_rows import word_rows
 from bot.racedata.client.records import KnownCountry, KnownCourse
@@ -105,6 +106,7 @@ class Lexicon:
         """The course under its name in the list, as people may type the name: feeds say "YORK (GB)", "Saint Cloud".
 
         Of the region alone, unless the names differ only in letter case. A country in the name becomes the course's.
+        Without an id, "York Racecourse" is York, and "Bangor" the only course of the region that begins so.
         """
         if not course.name or course.name in self._names:
             return course
@@ -117,10 +119,12 @@ class Lexicon:
                 return course
             course = course.model_copy(update={"name": plain, "country": course.country or suffix})
         region = region or self.region_meant(course.country or "")
-        if name is None or name == course.name:
-            return course
-        is_there = region in {None, *self._regions_of(name)}
-        return course.model_copy(update={"name": name}) if is_there or folded(name) == folded(plain) else course
+        if name and region not in {None, *self._regions_of(name)} and folded(name) != folded(plain):
+            name = None
+        if name is None and region and course.course_id is None:
+            place, core = place_named(course.name or "")
+            name = _only(self._places.get((region, core), ()) or self._begun.get((region, place), ()))
+        return course.model_copy(update={"name": name}) if name and name != course.name else course
 
     def _regions_of(self, name: str) -> set[str | None]:
         return {one.region for one in self._called[name.casefold()]}
@@ -191,6 +195,18 @@ class Lexicon:
     def _plain_spellings(self) -> dict[str, list[str]]:
         """Names by their form without accents, hyphens and brackets: "saint cloud", "Compiegne", "Lingfield AW"."""
         return grouped((bare(name), name) for name in self._names)
+
+    @cached_property
+    def _places(self) -> dict[tuple[str | None, str], list[str]]:
+        return grouped(((one.region, place_named(one.name)[1]), one.name) for one in self.courses if one.name)
+
+    @cached_property
+    def _begun(self) -> dict[tuple[str | None, str], list[str]]:
+        """The names by region and first words."""
+        named = ((one.region, place_named(one.name)[0], one.name) for one in self.courses if one.name)
+        return grouped(
+            ((region, place[: end.start()]), name) for region, place, name in named for end in re.finditer(" ", place)
+        )
 
     @cached_property
     def _names(self) -> frozenset[str]:

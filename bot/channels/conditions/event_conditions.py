@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.channels.conditions.condition import ALL_REGIONS, Condition, FilterFields
 from bot.events.event import RacingEvent, Topic
-from bot.events.races import Course, is_same_course, may_be_same_course
+from bot.events.races import Course, is_same_course, may_be_called, may_be_same_course
 from bot.events.sentences import counted, listed
 
 REGIONS_FIELD, TOPICS_FIELD = "regions", "topics"
@@ -206,9 +206,8 @@ class OnlyCourses(CoursesCondition):
 
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
-        # A course without an id is in no list: a loss is taken by the name in any letter case.
-        unlisted = [one for one in chosen.courses if one.course_id is None and event.reports_loss]
-        return _is_among(chosen.courses, course) or any(is_called(course, [one.name or ""]) for one in unlisted)
+        is_lost = event.reports_loss
+        return _is_among(chosen.courses, course) or (is_lost and any(_may_be(course, one) for one in chosen.courses))
 
     def takes_unreadable(self, chosen: FilterFields) -> bool:
         return not chosen.courses
@@ -287,6 +286,11 @@ def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAME
 
 def _is_among(courses: Sequence[Course], course: Course) -> bool:
     return not courses or any(may_be_same_course(course, taken) for taken in courses)
+
+
+def _may_be(course: Course, chosen: Course) -> bool:
+    """A chosen course without an id was typed while no list was known, and its name may be an id."""
+    return may_be_called(course, chosen) or (chosen.course_id is None and is_called(course, [chosen.name or ""]))
 
 
 def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:

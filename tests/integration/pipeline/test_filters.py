@@ -114,6 +114,10 @@ IN_GB = subscribes("CGB", "GB")
 AT_1430 = "^ABANDONED: Ascot 14:30 (GB)"
 
 
+NEWMARKET = {one: Course(course_id=f"cr_{one}", name=f"Newmarket ({one})") for one in ("July", "Rowley")}
+YORK, HAYDOCK = Course(course_id="cr_1", name="York"), Course(course_id="cr_2", name="Haydock Park")
+
+
 NAMESAKES = {
     "meeting": {"event": "meeting.abandoned", "course": "Ascot", "date": DAY},
     "race": {"event": "race.abandoned", "course": "Ascot", "date": DAY, "off_time": "05:10"},
@@ -181,6 +185,21 @@ REGIONS = {
         *(abandonment("rc_2", region=None, course="ASCOT (GB)"), abandonment("rc_3", course="Bangor on Dee")),
         *(abandonment("rc_4", region=None, course="Ascot (AUS)"), abandonment("rc_5", region="FR", course="Bangor")),
         CGB=["^ABANDONED: Ascot 14:30 (GB)", "^ABANDONED: Bangor-on-Dee 14:30 (GB)"],
+    ),
+    "course in other words than in the list": Story(
+        knows(*(KnownCourse(**dict(one) | {"region": "GB"}) for one in (*NEWMARKET.values(), YORK, HAYDOCK))),
+        *(subscribes("CGB", "GB", courses=(YORK, NEWMARKET["July"])), subscribes("CALL", courses=(HAYDOCK,))),
+        *(abandonment("rc_2", course="York Racecourse"), abandonment("rc_3", region=None, course="York Races")),
+        *(abandonment("rc_4", course="Newmarket"), abandonment("rc_5", course="Newmarket (Rowley)")),
+        *(
+            abandonment("rc_6", course="Haydock"),
+            result("rc_7", course="Newmarket"),
+            abandonment("rc_8", course="Park"),
+        ),
+        # An id tells more than a name.
+        abandonment("rc_9", course={"id": "cr_9", "name": "Haydock"}),
+        CGB=["^ABANDONED: York 14:30 (GB)", "York Races 14:30 (region unknown)", "^ABANDONED: Newmarket 14:30 (GB)"],
+        CALL=["^ABANDONED: Haydock Park 14:30 (GB)"],
     ),
     "of no channel": Story(knows(), abandonment(region="FR"), CGB=[], CIRE=[]),
     "understood by nobody": Story(

@@ -115,6 +115,46 @@ def test_typed_course_is_the_only_course_of_the_id_name_or_code_in_any_case(type
     assert both.spelled(Course(name="ASCOT (AUS)"), "AUS").name == "Ascot (AUS)"
 
 
+LISTED = {
+    "GB": "Ascot, Bangor-on-Dee, Chelmsford City, Epsom, Haydock Park, Kempton (AW), Newcastle, Newcastle (AW), "
+    "Newmarket (July), Newmarket (Rowley), Sandown, York",
+    "AUS": "Sandown-Hillside",
+    "FR": "Auteuil, Chantilly, Saint-Cloud",
+}
+IN_OTHER_WORDS = {
+    "GB": {
+        "York": "York Racecourse, york races, York Race Course, The York Racetrack",
+        "Kempton (AW)": "Kempton Park, Kempton Park (AW), Kempton Park Racecourse (GB)",
+        "Haydock Park": "Haydock",
+        "Sandown": "Sandown Park",
+        "Epsom": "Epsom Downs",
+        "Bangor-on-Dee": "Bangor",
+        "Chelmsford City": "Chelmsford, Chelmsford (AW)",
+        "Newmarket (July)": "Newmarket July Course",
+    },
+    "FR": {"Chantilly": "Hippodrome de Chantilly", "Auteuil": "HIPPODROME D'AUTEUIL"},
+}
+OF_NO_COURSE = {
+    "GB": "Newmarket, Newmarket Racecourse, Newcastle Park, Bangor Park, Park, Yorkshire, Ascot (AUS), York City Bay",
+    "AUS": "Newcastle, Haydock, York Racecourse, Kempton Park, Sandown Lakeside",
+    "FR": "Bangor",
+    None: "York Racecourse, Haydock, Bangor, Sandown Park",
+}
+
+
+def test_course_in_other_words_is_the_only_one_of_its_region_that_is_called_so_or_begins_so():
+    each = ((name, region) for region, names in LISTED.items() for name in names.split(", "))
+    lists = Lexicon((*LISTED,), [KnownCourse(name=name, region=region) for name, region in each])
+    for region, names in IN_OTHER_WORDS.items():
+        for name, words in names.items():
+            assert {lists.spelled(Course(name=said), region).name for said in words.split(", ")} == {name}
+    for unlisted, words in OF_NO_COURSE.items():
+        each_said = words.split(", ")
+        assert [lists.spelled(Course(name=said), unlisted).name for said in each_said] == each_said
+    with_id = Course(course_id="cr_9", name="Haydock")
+    assert lists.spelled(with_id, "GB") == with_id
+
+
 # Near misses of typed words, and the refusals that name them
 
 NEAR = {"gb": "GB", "IRL": "IRE", "good to firm": "Good to Firm", "Yuilding": "Yielding"}
