@@ -228,7 +228,7 @@ def _is_at(
 ) -> ColumnElement[bool]:
     """For rows of a day that name a course of the day."""
     on_day, *words = place
-    # In PostgreSQL's "C" the case is compared much faster. The patterns have no case but that of ASCII letters.
+    # PostgreSQL ignores letter case much faster by the collation "C". Only ASCII letters of a pattern have a case.
     data, like = (col(row.data), "LIKE") if dialect == "sqlite" else (collate(col(row.data), "C"), "ILIKE")
     contains = data.op(like, is_comparison=True)
     return and_(col(row.race_date) == on_day, or_(*map(contains, words)))

@@ -234,7 +234,7 @@ def _minute(off: OffTime) -> int:
 
 @dataclass
 class _Known:
-    """`lost_by`: an abandonment. `is_surely_lost`: by one not in doubt. `back`: abandonments that were taken back.
+    """`lost_by`: the abandonment. `is_surely_lost`: without doubt. `back`: abandonments that were taken back.
 
     `reason`: of the race's own abandonment. `doubt`: of the result, BOTH or UNCERTAIN.
     """

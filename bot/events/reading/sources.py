@@ -171,7 +171,7 @@ class Sources:
     def off(self) -> OffTime:
         """The date may hold the time too, where no other field has a time.
 
-        Without a text, where the published clock is of UTC and of another day than the race: 00:30 UTC in America.
+        Only the moment is kept where a UTC clock is of another day than the race: 00:30 UTC in America.
         """
         beside_dates = filter(None, map(read_clock_of_date, self.values("race.date")))
         called = (said for said in values_of(self.own, "objects.race") if _CLOCK.fullmatch(str(said)))
