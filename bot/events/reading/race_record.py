@@ -93,7 +93,8 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
     said = first_of(sources.own, "objects.race", string)
     if said and " " in said and not read["number"]:
         read["title"] = read["title"] or said
-    if course == Course() and (called := called_in(read["title"] or "")):
+    # The race book knows the course of a race with an id, whose title may be "3:30 Lucky Seven Club".
+    if course == Course() and (called := called_in((said if race_id else read["title"]) or "")):
         course, off, read["title"] = called[0], off if off != OffTime() else called[1], None
     read["reason"] = read["reason"] or reason_in(state["status"])
     return Race(

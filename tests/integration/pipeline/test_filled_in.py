@@ -384,6 +384,9 @@ ID_STORIES |= {
         *(without_id(result()), abandonment(), bare("result.received", runners=HALVES["race"]["runners"])),
         CALL=["^Superseded", "^Contradicted | ABANDONED", "^CONFLICT: Ascot 14:30"],
     ),
+    "time in the title of a race with an id": Story(
+        *(result(), bare("race.abandoned", race_name="2:30 Lucky Seven Club")), CALL=["", "^ABANDONED: Ascot 14:30"]
+    ),
     "number in a list": Story(
         *(lists(listed(number="4")), bare(from_race=4, to_race=5, course="Ascot", region="GB", date=DAY)),
         CALL=["Ascot 14:30", "race 5"],
