@@ -171,7 +171,7 @@ class Poster(Loop):
         if isinstance(outcome, Posted) and not (outcome.claim.in_doubt or outcome.claim.trial_since):
             self._pending.append(outcome)
             self._writing = self._writing or asyncio.create_task(self._write_pending(), name="outcomes")
-            if (waiting := await self._writing) is not None:
+            if (waiting := await asyncio.shield(self._writing)) is not None:
                 channel_id = outcome.claim.channel_id
                 self._log_outcome(outcome, ours=channel_id in waiting)
                 if (pause := waiting.get(channel_id)) is not None:
