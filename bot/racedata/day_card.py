@@ -303,7 +303,7 @@ def outcomes_of(
         _lose(meeting, known.all)
     for meeting in lost:
         for one in _perhaps_lost(meeting, listed):
-            one.may_be_lost = True
+            one.may_be_lost |= not one.is_back_since(meeting)
     for one in known.all:
         one.race = one.race.model_copy(update={"reason": one.reason or one.race.reason})
     losses = [(event.race, event) for event in lost] + [(one.race, one.lost_by) for one in known.all if one.lost_by]

@@ -73,6 +73,14 @@ GB_DAYS = {
         [MEETING_LOST.model_copy(update={"race": race(None, meeting_id="mt_2")})],
         {"a": "may be lost", "b": "settled", "c": "open"},
     ),
+    "lost under an id that no race has, and one race reinstated since": (
+        [race("a", meeting_id="mt_1"), race("b", meeting_id="mt_1")],
+        [
+            MEETING_LOST.model_copy(update={"race": race(None, meeting_id="mt_2"), "received_at": in_utc(12).off_at}),
+            told(EventKind.RACE_ABANDONED, race("a", status="Reinstated"), received_at=in_utc(13).off_at),
+        ],
+        {"a": "open", "b": "may be lost"},
+    ),
     "lost under another race's id, at the time of a race": (
         [race("a", "13:35"), race("b", "14:35"), race("z", "13:35")],
         [MEETING_LOST.model_copy(update={"races": (race("z", "13:35"),)})],
