@@ -245,7 +245,7 @@ def request_of(filters: Iterable[ChannelFilter], event: RacingEvent) -> AckReque
     """The fewest minutes, and everybody named, of all filters that take the abandonment."""
     taking = [chosen for chosen in filters if chosen.matches(event)]
     minutes = [found for chosen in taking if (found := minutes_of(chosen)) is not None]
-    if not (event.reports_loss and minutes):
+    if event.is_taken_back or not (event.reports_loss and minutes):
         return None
     told = dict.fromkeys(one for chosen in taking for one in chosen.escalate)
     return AckRequest(

@@ -125,7 +125,7 @@ class Post:
 class Show(NamedTuple):
     """The message of a telling shows the present values; without `edits`, the message has said all of the news.
 
-    `asks_no_longer`: a newer message is to be acknowledged.
+    `asks_no_longer`: a newer message is to be acknowledged, or the loss was taken back.
     """
 
     telling: int
@@ -161,14 +161,15 @@ def decide(
     if news.is_late and (told.own or told.denied_before):
         return _shown_late(news, choices, told)
     if not (choices.takes or choices.watches or (told.has_heard and choices.listens)):
-        return [Show(one.id) for one in told.replaced(choices)]
+        return [Show(one.id, asks_no_longer=news.event.is_taken_back) for one in told.replaced(choices)]
     hurries = news.is_urgent or choices.noted or _corrects_live(news, choices)
     steps: list[Decision] = [Release(one.id) for one in chain if one.waits and hurries]
     if (without_message := _without_message(news, choices, told)) is not None:
         return [*steps, *without_message]
     until = None if hurries else _until(choices, told)
     in_thread = _belongs_in_thread(news, choices, told, until)
-    shown = [Show(one.id, asks_no_longer=choices.asked is not None) for one in told.replaced(choices)]
+    asks_no_longer = choices.asked is not None or news.event.is_taken_back
+    shown = [Show(one.id, asks_no_longer=asks_no_longer) for one in told.replaced(choices)]
     return [*steps, Post(until, in_thread, choices.asked), *shown]
 
 
@@ -223,7 +224,7 @@ def _without_message(news: News, choices: Choices, told: _Told) -> list[Decision
     if loss_told and (told.last is None or told.last.id < loss_told):
         return [Show(told.last.id) if told.last else Show(loss_told, edits=False)]
     if told.last and (is_muted or not (news.rings or choices.rung)):
-        return [Show(told.last.id, edits=news.shows)]
+        return [Show(told.last.id, edits=news.shows, asks_no_longer=news.event.is_taken_back)]
     is_denied = news.remarks.contradicts or news.event.is_taken_back
     if news.event.kind is EventKind.RACE_ABANDONED and not is_denied and not is_changed and told.meeting:
         meeting, telling = told.meeting

@@ -132,6 +132,12 @@ STORIES = {
         ),
         CGB=[""] * 4,
     ),
+    "loss that was taken back": Story(
+        *(DESK, abandonment() | {"sequence": 1}, later(11, 1), abandonment(status="Reinstated") | {"sequence": 2}),
+        *(later(60, 0), untaken(0)),
+        CGB=[SILENT, f"{NEWER} | {SILENT}", f"^GOING AHEAD | {SILENT}"],
+        CALL=[],
+    ),
     "meeting in place of its races": Story(
         *(DESK, abandonment(meeting_id="mt_1"), meeting("rc_1", "rc_2"), so_far(CGB=[SILENT, ASKS])),
         *(abandonment("rc_2", meeting_id="mt_1", **AT_1505), presses(2), later(30, 0)),

@@ -65,6 +65,9 @@ WON, LESSER = later(RESULT, WINNER), later(RESULT, GOING)
 CARD_LESSER, CARD_MOVED = later(CARD, GOING), later(CARD, MOVED)
 AFTER_LOSS, LOST_AFTER = first(RESULT, contradicts=LOST), first(LOST, contradicts=RESULT)
 ASKED_AFTER = [Post(asked=ASKED), Show(1, asks_no_longer=True)]
+REINSTATED = RacingEvent(key="a", kind=LOST, race=Race(race_id="rc_1", status="Reinstated"))
+BACK = News(REINSTATED, VersionRemarks(changes=(GOING,)), rings=True, is_first=False)
+ENDED = Show(1, asks_no_longer=True)
 UNSEEN = late(RESULT, is_seen=False)
 TOLD, TOLD_LOST, TOLD_CARD = ([told(1, kind)] for kind in (RESULT, LOST, CARD))
 TWICE = [told(1, RESULT), told(2, RESULT)]
@@ -97,6 +100,9 @@ ROWS = {
     "result after an abandonment of the race": (AFTER_LOSS, EVERY, TOLD_LOST, BOTH),
     "result after an abandonment, in a channel of abandonments": (AFTER_LOSS, NOBODY, TOLD_LOST, BOTH),
     "abandonment after a result": (LOST_AFTER, Choices(asked=ASKED), TOLD, ASKED_AFTER),
+    "loss taken back": (BACK, EVERY, TOLD_LOST, [Post(), ENDED]),
+    "loss taken back, in a channel that listens no more": (BACK, ONCE_HERE, TOLD_LOST, [ENDED]),
+    "loss taken back, and muted": (BACK, MUTE, TOLD_LOST, [ENDED]),
     "other value": (LESSER, EVERY, TOLD, [Show(1)]),
     "other value, in a channel that listens no more": (LESSER, ONCE_HERE, TOLD, []),
     "other value, in a summary": (LESSER, EVERY, [SUMMED], [QUIETLY]),
