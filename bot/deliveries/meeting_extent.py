@@ -28,9 +28,10 @@ def read_extent(fields: Sequence[Fields], races: tuple[Race, ...]) -> dict[str, 
         is_open = is_told_apart and race.status is not None and not race.is_void
         return not (race.abandoned or race.says_run) and bool(is_open or is_before_loss(race, loss))
 
-    lost = tuple(one for one in races if not may_be_to_come(one))
-    is_part = run is None and len(lost) < len(races)
-    return extent | {"races": lost, "races_run": 0 if is_part else run, "of_some": _of_some(fields)}
+    spared = tuple(filter(may_be_to_come, races))
+    lost = tuple(one for one in races if one not in spared)
+    run = 0 if run is None and spared else run
+    return extent | {"races": lost, "spared": spared, "races_run": run, "of_some": _of_some(fields)}
 
 
 def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:

@@ -16,6 +16,7 @@ from bot.events.days import days_in
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, WHOLE_LISTS, DeclaredFields, Noise, Rings, ToldField
 from bot.events.meeting_parts import is_before_loss
+from bot.events.merge import put_back
 from bot.events.pairs import Places, is_shorter, is_whole_field, paired_races, paired_runners
 from bot.events.race_state import NOT_RUN, is_doubtful_or_reinstated, state_in
 from bot.events.races import FEW_MINUTES, OUT, RESERVED, OffTime, Race, Runner, Value, finishing_position
@@ -140,7 +141,10 @@ class _Between:
         """The loss of a whole meeting after the loss of a part, and the reverse."""
         old, new = self.old, self.new
         is_widened = new.races_run is None and old.races_run is not None and not new.is_taken_back
-        if self._is_narrowed or (is_widened and (not new.races or self._names_more)):
+        back = put_back(old, new)
+        for race in back:
+            yield Change(field="card.abandoned", of=race_label(race), before=YES, now=NO, rings=True)
+        if (self._is_narrowed and not back) or (is_widened and (not new.races or self._names_more)):
             is_by_first = old.first_lost or new.first_lost
             name, of_whole = ("first_lost", "1") if is_by_first else ("races_run", "none")
             before, now = (of_whole if one.races_run is None else _shown(getattr(one, name)) for one in (old, new))

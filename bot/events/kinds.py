@@ -138,7 +138,7 @@ def _each(level: str, names: str, entry: Noise) -> DeclaredFields:
 
 _EVENT: DeclaredFields = {
     **_each("event", "key kind name", _NAMES_THE_EVENT),
-    **_each("event", "race races", _BY_PARTS),
+    **_each("event", "race races spared", _BY_PARTS),
     "event.reason": ToldField("reason"),
     **_each("event", "occurred_at updated_at received_at sequence", Noise("says which version is the newer")),
     **_each("event", "first_attempt_at data_as_of", _ENVELOPE),

@@ -148,6 +148,8 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
     if earlier.races_run is not None and not event.says_partly_run:
         # A loss of the whole meeting is of more races than the earlier version named.
         earlier = earlier.model_copy(update={"races": ()})
+    if goes_ahead := put_back(earlier, event):
+        earlier = earlier.model_copy(update={"races": tuple(race for race in earlier.races if race not in goes_ahead)})
     races, in_parts = _card(event, earlier, are_all=are_all)
     return event.model_copy(
         update={
@@ -158,6 +160,12 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
             **event.latest_order(earlier),
         }
     )
+
+
+def put_back(earlier: RacingEvent, later: RacingEvent) -> list[Race]:
+    """The lost races of the earlier version of an abandoned meeting that the later version spares."""
+    pairs = paired_races(earlier.races, (*later.races, *later.spared))
+    return [before for before, now in pairs if before and now in later.spared and not before.says_run]
 
 
 def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[tuple[Race, ...], bool]:

@@ -78,14 +78,17 @@ def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[
     A racecard names all runners; other deliveries may name only some. A race without a known date is not stored.
     """
     named = (
-        (_delivered(race, event), event.kind in WHOLE_LISTS) for event in told for race in (event.race, *event.races)
+        (_delivered(race, event), event.kind in WHOLE_LISTS)
+        for event in told
+        for race in (event.race, *event.races, *event.spared)
     )
     return {one.race_id: one.race for one in _put(session, named, now, None) if one.race.race_date}
 
 
 def _delivered(race: Race, event: RacingEvent) -> Race:
     tells_state = race.status is not None or race.abandoned is not None
-    abandoned = False if race.abandoned and event.is_taken_back else race.abandoned
+    is_back = (race.abandoned and event.is_taken_back) or race in event.spared
+    abandoned = False if is_back else race.abandoned
     return race.model_copy(update={"said_region": None, "state_told": tells_state or None, "abandoned": abandoned})
 
 

@@ -77,6 +77,12 @@ FOLDED = {
 }
 
 
+def with_states(*states):
+    listed = meeting(*(f"rc_{number}" for number, _ in enumerate(states, 1)))
+    races = [race | {"status": state} for race, state in zip(listed["races"], states, strict=True)]
+    return listed | {"races": races}
+
+
 def lost(number):
     return abandonment(f"rc_{number}", race_number=number, off_time=f"{13 + number}:00", reason="fog")
 
@@ -319,6 +325,10 @@ EXTENTS = CONFLICTS | {
     "a part after the whole": Story(
         *(meeting(), meeting(reason="Abandoned after race 2"), meeting(reason="Fog")),
         CGB=["^Superseded", "^Superseded | first lost race is 1 or 3", "Fog | first lost race is 3 or 1"],
+    ),
+    "fewer listed races after a part": Story(
+        *(with_states("Open", "Abandoned", "Abandoned"), with_states("Open", "Going ahead", "Abandoned")),
+        CGB=["^Superseded | 2 races lost", "1 race lost | Title rc_2 is marked abandoned in one only"],
     ),
     "a void race": Story(AFTER_RACE_2, numbered(3, status="void"), CGB=["!CONFLICT", "^VOID"]),
     "a number from the race book": Story(

@@ -39,6 +39,7 @@ NO_VALUE = {
     "course",
     "race",
     "races",
+    "spared",
     "runners",
     "from_book",
     "races_from_book",
