@@ -141,12 +141,12 @@ RINGS = {
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}),
         CGB=[
             "^Superseded",
-            "^GOING AHEAD: Ascot 14:30 (GB), Reinstated | is now Reinstated | !frost | !No abandonment",
+            "^GOING AHEAD: Ascot 14:30 (GB), Reinstated | !is now | !frost | !No abandonment",
         ],
     ),
     "abandonment taken back by a flag": Story(
         *(abandonment() | {"sequence": 1}, abandonment(abandoned=False, reason=None) | {"sequence": 2}),
-        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 | status is now Not abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot 14:30 (GB), Not abandoned | !is now"],
     ),
     "false flag beside words of the loss": Story(
         abandonment() | {"sequence": 1},
@@ -167,11 +167,11 @@ RINGS = {
     ),
     "abandoned meeting taken back by a flag": Story(
         *(meeting() | {"sequence": 1}, meeting(abandoned=False) | {"sequence": 2}),
-        CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now Not abandoned"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | Not abandoned | !is now"],
     ),
     "abandoned meeting taken back": Story(
         *(meeting() | {"sequence": 1}, meeting(status="Goes ahead") | {"sequence": 2}),
-        CGB=["^Superseded", "^GOING AHEAD: Ascot, | status is now Goes ahead | !whole meeting | !Lost"],
+        CGB=["^Superseded", "^GOING AHEAD: Ascot, | Goes ahead | !is now | !whole meeting | !Lost"],
     ),
     "abandoned meeting taken back by another id": Story(
         *(meeting("rc_1", meeting_id=None) | {"sequence": 1}, meeting("rc_1", status="Reinstated") | {"sequence": 2}),
@@ -190,7 +190,7 @@ RINGS = {
     ),
     "abandonment taken back, and the race run": Story(
         *(abandonment() | {"sequence": 1}, abandonment(status="Reinstated") | {"sequence": 2}, version(FIRST)),
-        CGB=["^Superseded", "status is now Reinstated", "^Result | !CONFLICT"],
+        CGB=["^Superseded", "^GOING AHEAD", "^Result | !CONFLICT"],
     ),
     "abandonment taken back by a message": Story(
         *(abandonment(), abandonment(message="Abandonment reversed, racing goes ahead") | {"attempt": 2}),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from bot.events.event import RacingEvent
 from bot.events.facts import HORSE_FACT, NAMED, NON_RUNNER, POSITION_FACT, Change, only, runner_label
 from bot.events.kinds import CARD, RUNNER
 from bot.events.race_state import LOST_OR_VOID, RaceState, is_reinstated, state_in
@@ -44,8 +45,10 @@ def changes_in_words(changes: Sequence[Change], race: Race = _UNKNOWN, *, disagr
     return "; ".join(first_of(said, _MOST, total=total))
 
 
-def correction(context: MessageContext, race: Race = _UNKNOWN) -> str | None:
-    changed = changes_in_words(context.changes, race, disagree=context.order_unknown)
+def correction(context: MessageContext, event: RacingEvent) -> str | None:
+    """The title says the status that takes a loss back."""
+    changes = [one for one in context.changes if not (event.is_taken_back and one.field == "race.status")]
+    changed = changes_in_words(changes, event.race, disagree=context.order_unknown)
     return given(f"{CORRECTED} {{}}", labelled(changed, context, "Correction"))
 
 

@@ -74,7 +74,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         title,
         joined([name, names.reason(event), figures or (None if run else since)], ", "),
         facts=joined([None if times else figures or were_run, _own_status(event), marked, unsaid]),
-        said=[correction(context, event.race)],
+        said=[correction(context, event)],
         in_text=conflict,
         listed=[*times[:-1], joined([*times[-1:], were_run], "; ")] if times else [*map(line, lost)],
         details_filled_in=shows_filled_in(lost, line),
@@ -138,7 +138,7 @@ def lost_times(lost: Sequence[Race], event: RacingEvent, *, label: str = _LOST) 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: ", "POSTPONED: " or "VOID: ", unless the loss is taken back or contradicted."""
     others = None if event.is_taken_back else _others(context)
-    said = [correction(context, event.race)]
+    said = [correction(context, event)]
     return _lost_race(event, context, names.reason(event), said, status=_own_status(event), others=others)
 
 
