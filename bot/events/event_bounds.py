@@ -25,7 +25,7 @@ _IDS = ("race_id", "meeting_id", "region", "said_region")
 
 def excess(event: RacingEvent, body_bytes: int) -> str | None:
     """The exceeded bound, in words. None within the bounds."""
-    races = (event.race, *event.races)
+    races = (event.race, *event.races, *event.spared)
     if len(event.races) > EVENT_RACES_MAX:
         return f"it names more than {EVENT_RACES_MAX} races"
     if sum(len(race.runners) for race in races) > EVENT_RUNNERS_MAX:
@@ -53,7 +53,7 @@ def plain(event: RacingEvent, because: str) -> RacingEvent:
     long_ids = {name for name in _IDS if len(getattr(event.race, name) or "") > KEPT_ID_MAX}
     race = Race(**_cut(event.race.model_dump(exclude={"runners", *long_ids})))
     texts = _cut({"name": event.name, "reason": event.reason, "data_as_of": event.data_as_of})
-    return event.model_copy(update={**texts, "race": race, "races": (), "unreadable_because": because})
+    return event.model_copy(update={**texts, "race": race, "races": (), "spared": (), "unreadable_because": because})
 
 
 def _cut(value: Any) -> Any:
