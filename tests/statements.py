@@ -28,7 +28,7 @@ TWINS = re.compile(r"\bjulianday\(|\bsqlite_master\b")
 
 SAME = (
     (r"\s+", " "),
-    (r"\bILIKE\b", "LIKE"),
+    (r"(\S+) COLLATE \"C\" ILIKE\b", r"\1 LIKE"),
     (r"__\[POSTCOMPILE_\w+\]|:[a-zA-Z_]\w*|-?\b\d+(?= AS )", "?"),
     (r"\b([a-z]\w*)_\d+\b", r"\1"),
     # Rows of an INSERT, words of a course, courses of a day: as many as there are.
