@@ -1,7 +1,6 @@
 """Values known elsewhere: filled in, and edited once known, and no fact of a delivery. Races without an id."""
 
 from datetime import date
-from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from bot.db.tables import BookRace
 from bot.events import event_store
 from bot.events.event import Topic
 from bot.events.races import Course, Runner
-from bot.outbox import ledger
 from bot.slack.messages.kit.times import weekday_and_day
 from tests.clock import DAY
 from tests.integration.pipeline.steps import abandonment, fan_out, meeting, result, tell
@@ -308,7 +306,6 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
 
 
 # tests/unit/events/test_same_races.py has the rules by which two races differ.
-KEY = f"region=gb|course=ascot|date={DAY}|off=14:30"
 TWO_HOURS = passes(2 * 3_600)
 HALVES = result(placings=("Red Sky", "Blue Moon"))
 
@@ -397,11 +394,3 @@ ID_STORIES |= {
 @rows(ID_STORIES, "result, id last", "loss, at a course in capitals, id last")
 async def test_race_with_and_without_an_id(pipeline, story):
     await play(pipeline, story)
-
-
-async def test_trace_finds_the_race_by_its_id_and_by_each_delivery(pipeline):
-    await tell(pipeline, without_id(result()), result(), abandonment())
-    for asked, versions in (("rc_1", 2), ("inbox-1", 1), ("inbox-2", 1), ("inbox-3", 1)):
-        found = await pipeline.database.read(partial(ledger.trace, wanted=asked, now=pipeline.clock()))
-        assert {one.row.event_key.partition(":")[2] for one in found.versions} == {KEY}, asked
-        assert len(found.versions) == versions

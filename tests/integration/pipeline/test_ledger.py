@@ -286,3 +286,10 @@ async def test_trace_reads_as_kept(make_pipeline, name):
     await take(pipeline, *steps)
     for line in lines:
         check(KEPT, name, await asked(pipeline, line, is_admin="member" not in name))
+
+
+async def test_trace_finds_the_race_by_its_id_and_by_each_delivery(pipeline):
+    await tell(pipeline, result(None), result(), abandonment())
+    for wanted, versions in (("rc_1", 2), ("inbox-1", 1), ("inbox-2", 1), ("inbox-3", 1)):
+        keys = [one.row.event_key.partition(":")[2] for one in (await traced(pipeline, wanted)).versions]
+        assert keys == [f"region=gb|course=ascot|date={DAY}|off=14:30"] * versions, wanted

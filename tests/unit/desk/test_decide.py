@@ -247,12 +247,6 @@ OF_ITS_MEETING, DEAD_MEETING = told(7, MEETING), told(8, MEETING, is_dead=True)
 EARLIER, LOST_LATER, ITS_CARD = told(3, LOST), told(9, LOST), told(1, CARD)
 
 
-def news(kind, *, is_first=True, contradicts=None, is_late=False):
-    event = RacingEvent(key=f"{kind}:rc_1", kind=kind)
-    remarks = VersionRemarks(contradicts=contradicts)
-    return News(event, remarks, rings=True, is_first=is_first, is_late=is_late)
-
-
 @over(
     ("meetings", "lost", "shown"),
     [
@@ -290,7 +284,6 @@ def test_message_on_a_part_of_an_abandoned_meeting_links_the_meetings_message(me
 
 
 VERSIONS = st.randoms(use_true_random=False).map(three_versions)
-LIVES = st.builds(Live, st.booleans(), st.booleans(), st.booleans())
 DESKS = st.builds(
     Choices,
     takes=st.booleans(),
@@ -299,9 +292,8 @@ DESKS = st.builds(
     rung=st.booleans(),
     muted=st.booleans(),
     until=st.none() | st.just(START + timedelta(hours=1)),
-    live=st.none() | LIVES,
+    live=st.none() | st.builds(Live, st.booleans(), st.booleans(), st.booleans()),
 )
-TAKES = Choices()
 
 
 def as_stored(event, _stored):
@@ -351,7 +343,7 @@ def test_delivery_that_comes_twice_is_no_news(versions):
 def test_channel_that_was_told_is_told_nothing_by_a_second_look(versions, desks, contradicts):
     for _, news, _, _, chain in chains(versions, desks, contradicts):
         nothing = replace(news, remarks=VersionRemarks(), rings=False, is_first=False, is_late=True)
-        steps = decide(nothing, TAKES, chain)
+        steps = decide(nothing, EVERY, chain)
         assert steps == [] or not any(one.tells and one.kind is news.event.kind for one in chain)
 
 
