@@ -113,7 +113,8 @@ class BotProcess:
                 # The process may be ending: a better reason.
                 await asyncio.wait({ended}, timeout=_END_SHOWS_S)
             if ended.done() and (not working.done() or working.exception() is not None):
-                raise DemoFailed(_end_in_words(ended.result()))
+                how = f"with exit code {code}" if (code := ended.result()) >= 0 else f"by {Signals(-code).name}"
+                raise DemoFailed(f"The bot ended {how}. Start the demo again.")
             return working.result()
         finally:
             for task in (working, ended):
@@ -157,13 +158,6 @@ class BotProcess:
                 await asyncio.sleep(_POLL_S)
 
 
-def _end_in_words(code: int) -> str:
-    if code < 0:
-        return f"Something outside the demo ended the bot, by {Signals(-code).name}. Start the demo again."
-    return f"The bot ended by itself, with exit code {code}."
-
-
 def end_of_log(path: Path) -> str:
-    if not path.exists():
-        return ""
-    return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    return "\n".join(text.splitlines()[-LOG_LINES:])

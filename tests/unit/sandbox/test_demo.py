@@ -48,8 +48,8 @@ async def test_killed_bot_is_down(sleeping):
 @pytest.mark.parametrize(
     ("kills", "fails", "told"),
     [
-        (True, False, "outside the demo ended the bot, by SIGKILL. Start the demo again"),
-        (True, True, "outside the demo ended the bot, by SIGKILL. Start the demo again"),
+        (True, False, "The bot ended by SIGKILL. Start the demo again"),
+        (True, True, "The bot ended by SIGKILL. Start the demo again"),
         (False, True, "no answer"),
     ],
     ids=["work goes on", "work fails because of it", "work fails by itself"],
