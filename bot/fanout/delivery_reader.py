@@ -1,6 +1,6 @@
 """First step of fan-out: stored bodies become events, before the transaction."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -9,8 +9,9 @@ from sqlmodel import Session
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
 from bot.events import event_bounds
+from bot.events.days import EASTERNMOST, days_in, racing_day
 from bot.events.event import EventKind, RacingEvent
-from bot.events.races import may_be_same_course
+from bot.events.races import Race, may_be_same_course
 from bot.logs import get_logger
 
 log = get_logger(__name__)
@@ -65,7 +66,7 @@ class DeliveryReader:
                 return [(delivery, error)]
             log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
             return [(delivery, _without_payload(delivery))]
-        return [(delivery, _bounded(event, delivery)) for event in events]
+        return [(delivery, _bounded(_as_of(event, delivery.received_at), delivery)) for event in events]
 
 
 def fills_a_commit(read: Sequence[ReadDelivery]) -> bool:
@@ -103,6 +104,25 @@ def _is_apart(event: RacingEvent | Exception, later: RacingEvent | Exception) ->
         return True
     names = [course.name.casefold() for course in (race.course, other.course) if course.name]
     return len(set(names)) > 1 and not may_be_same_course(race.course, other.course)
+
+
+def _as_of(event: RacingEvent, received_at: datetime) -> RacingEvent:
+    """The event. In an abandoned meeting, "abandoned": false says of a race to come that the race goes ahead."""
+    if event.kind is not EventKind.MEETING_ABANDONED or not (ahead := tuple(_flagged_before_off(event, received_at))):
+        return event
+    lost = tuple(one for one in event.races if one not in ahead)
+    return event.model_copy(
+        update={"races": lost, "spared": (*event.spared, *ahead), "races_run": event.races_run or 0}
+    )
+
+
+def _flagged_before_off(event: RacingEvent, received_at: datetime) -> Iterator[Race]:
+    for race in event.races:
+        if race.abandoned is False and not race.has_places:
+            today = max(days_in(race.region, received_at), default=f"{received_at + EASTERNMOST:%Y-%m-%d}")
+            day, off_at = racing_day(race.race_date), race.off.off_at
+            if off_at > received_at if off_at else day is not None and day.isoformat() > today:
+                yield race
 
 
 def _bounded(event: RacingEvent, delivery: StoredDelivery) -> RacingEvent:
