@@ -89,7 +89,10 @@ _OF_SOME = re.compile(
     r"(?:^|, )(?:(?:all )?(?:kind )+(?:race |races (?:, )?)?|n\d+ (?:of n\d+ )?races |races (?:from|after) .*)lost "
     r"|lost (?:, )?(?:(?:all )?(?:kind )+|n\d+ of n\d+ )races? "
 )
-_SPARED = re.compile(r"\ball (?:races |card )?(?:except|lost .*except)|lost (?:, )?except")
+_SPARED = re.compile(
+    r"\ball races (?:lost )?(?:, )?except "
+    r"|(?:\ball (?:card )?|lost )(?:, )?except (?:last|kind|races?|no\d+|th\d+|(?:off|at)\S+|n\d+ races?) "
+)
 """The races that are named go ahead: "All bar the last race abandoned"."""
 
 
