@@ -55,7 +55,7 @@ def races_run(fields: Sequence[Fields], races: Sequence[Race]) -> int | None:
 def _of_some(fields: Sequence[Fields]) -> bool:
     """Whether a session, a kind of races or an untold part is lost. Any other race may go ahead."""
     is_spared = any(one and not is_no(one) for one in values_of(fields, "state.spared"))
-    is_part = is_spared or first_of(fields, "state.partly", flag) or len(lost_sessions(fields)) < len(_sessions(fields))
+    is_part = is_spared or first_of(fields, "state.partly", flag) or _sessions_told_apart(fields)
     return bool(is_part) or any(part.of_some for part in _in_words(fields))
 
 
@@ -157,6 +157,12 @@ def lost_sessions(fields: Sequence[Fields]) -> list[Race]:
     return [one for one in listed if one.abandoned] or listed
 
 
+def _sessions_told_apart(fields: Sequence[Fields]) -> list[Race]:
+    """The lost sessions, where other listed sessions go ahead."""
+    lost = lost_sessions(fields)
+    return lost if len(lost) < len(_sessions(fields)) else []
+
+
 def _sessions(fields: Sequence[Fields]) -> list[Race]:
     lists = (value for value in values_of(fields, "state.session") if isinstance(value, list))
     return [read_race(one) for value in lists for one in value[:MOST_NOTES] if isinstance(one, dict)]
@@ -171,7 +177,7 @@ def session_names(fields: Sequence[Fields]) -> list[str]:
     scopes = [*_scopes(fields)]
     if any(map(is_yes, values_of(fields, "state.whole"))) or any(extent_in(one).of_all for one in scopes):
         return []
-    listed = [one.title for one in lost_sessions(fields)] if len(lost_sessions(fields)) < len(_sessions(fields)) else []
+    listed = (one.title for one in _sessions_told_apart(fields))
     said = filter(None, (*map(text, values_of(fields, "state.session")), *listed))
     names = (f"{re.sub('(?i) session$', '', one)} session" for one in said)
     return [one for one in names if extent_in(f"{one} abandoned").of_some]

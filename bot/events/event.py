@@ -26,10 +26,9 @@ class RacingEvent(Value):
     `kind` is None for an unreadable payload, which is posted as a plain line. `race`: the race, or the fields of the
     meeting. `races`: of a meeting or a card. Of an abandoned meeting `races_run`, 0 for an untold number, `first_lost`,
     the number of the first lost race, `lost_from`, the first lost time, and `last_lost`, the number of lost races at
-    the end. `of_some`: a session, a kind of races or an untold part is lost. `spared`: the
-    races that the delivery names, and that may be to come. `updated_at`: the moment of the record's
-    data. `received_at`: of abandonments alone.
-    `races_from_book`: from the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
+    the end. `of_some`: a session, a kind of races or an untold part is lost. `spared`: the named races that may be to
+    come. `updated_at`: the moment of the record's data. `received_at`: of abandonments alone. `races_from_book`: from
+    the race book or other deliveries. `in_parts`: the `races` came in several deliveries.
     `in_doubt`: one version reports a loss, another takes the loss back, and nothing tells the newer version.
     """
 

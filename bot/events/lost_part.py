@@ -90,7 +90,7 @@ _OF_SOME = re.compile(
     r"|lost (?:, )?(?:(?:all )?(?:kind )+|n\d+ of n\d+ )races? "
 )
 _SPARED = re.compile(
-    r"\ball races (?:lost )?(?:, )?except "
+    r"\ball races (?:lost )?except "
     r"|(?:\ball (?:card )?|lost )(?:, )?except (?:last|kind|races?|no\d+|th\d+|(?:off|at)\S+|n\d+ races?) "
 )
 """The races that are named go ahead: "All bar the last race abandoned"."""

@@ -164,7 +164,7 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
 
 def put_back(earlier: RacingEvent, later: RacingEvent) -> list[Race]:
     """The lost races of the earlier version of an abandoned meeting that the later version spares."""
-    pairs = paired_races(earlier.races, (*later.races, *later.spared))
+    pairs = paired_races(earlier.races, (*later.races, *later.spared)) if later.spared else ()
     return [before for before, now in pairs if before and now in later.spared and not before.says_run]
 
 
